@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow lint types golden bench bench-old bench-calls measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop targets
+.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop targets
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +23,12 @@ test: $(VENV)/.test ## run the tests
 
 test-slow: $(VENV)/.test ## run the tests of random programs and measured errors
 	$(PYTEST) -m slow $(ARGS)
+
+test-parallel: $(VENV)/.parallel ## run functions in processes of joblib, Dask and Ray
+	$(BIN)/python -m pytest tests/gradc/test_pickles.py tests/gradc/test_notebook_cells.py $(ARGS)
+
+test-cache: $(VENV)/.test ## run tests twice on a cache of their own: the second time nothing is traced
+	$(BIN)/python tools/twice.py $(ARGS)
 
 lint: $(VENV)/.dev ## check style and formatting
 	$(BIN)/ruff check .
@@ -43,6 +49,9 @@ bench-old: $(VENV)/.test ## measure kernels beside another checkout's, by turns:
 
 bench-calls: $(VENV)-bench/.bench ## what one call of a small function costs, beside other tools
 	OMP_NUM_THREADS=1 $(VENV)-bench/bin/python -m benchmarks.small_calls
+
+bench-first: $(VENV)/.test ## what first calls cost, in a first and in a second process
+	$(BIN)/python benchmarks/first_call.py $(ARGS)
 
 measure: $(VENV)/.test ## measure parts of gradc: calls, compile time, loops, tracing
 	@for name in calls compile_time import_time loops math_functions straight_line tracing; do \
@@ -89,7 +98,7 @@ coefficients: $(VENV)/.dev ## compute the coefficients of the math functions aga
 	git diff --stat codegen/gradc_codegen/math/emitted/coefficients.py
 
 # An editable install with an extra of pyproject.toml; renewed when that file changes.
-$(VENV)/.test $(VENV)/.dev: $(VENV)/.%: pyproject.toml
+$(VENV)/.test $(VENV)/.dev $(VENV)/.parallel: $(VENV)/.%: pyproject.toml
 	@test -n "$(PYTHON)" || { echo "gradc needs Python 3.11 or newer; set PYTHON=/path/to/python" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'

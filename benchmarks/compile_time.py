@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.runtime.specialize import collector_paused
 from gradc.tracing import trace
 from gradc_codegen.compile_function import Compilation

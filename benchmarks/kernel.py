@@ -10,7 +10,8 @@ import numpy as np
 from benchmarks.native import library_of
 from benchmarks.rows.row import Array, Case, Row
 from benchmarks.turns import Contestant, processor_seconds
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.runtime.executable import Executable
 from gradc.runtime.specialize import collector_paused
 from gradc.tracing import trace

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 import gradc
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.runtime.executable import Executable
 from gradc.runtime.specialize import collector_paused
 from gradc.tracing import trace

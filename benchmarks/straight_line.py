@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 
 import gradc
-from gradc.pipeline import Options, Request, after, differentiate, stabilise
+from gradc.pipeline import after, differentiate, stabilise
+from gradc.requests.options import Options
+from gradc.requests.request import Request
 from gradc.runtime.specialize import collector_paused
 from gradc.tracing import trace
 from gradc_codegen.compile_function import Compilation

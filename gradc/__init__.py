@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from gradc_ir.errors import NoGradientError as NoGradientError
     from gradc_ir.errors import NonFiniteError as NonFiniteError
     from gradc_ir.errors import ParseError as ParseError
+    from gradc_ir.errors import PickleError as PickleError
     from gradc_ir.errors import PolicyError as PolicyError
     from gradc_ir.errors import RuleError as RuleError
     from gradc_ir.errors import ShapeError as ShapeError
@@ -140,6 +141,7 @@ _PLACES = {
         "NoGradientError",
         "NonFiniteError",
         "ParseError",
+        "PickleError",
         "PolicyError",
         "RuleError",
         "ShapeError",

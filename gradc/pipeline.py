@@ -8,18 +8,17 @@ take.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol
 
 from gradc.autodiff.bodies import finishing
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.partition import compose, linear_part, split
 from gradc.derivatives import jvp, vjp
 from gradc.distribution import DistributeLoops
+from gradc.requests.options import Options
+from gradc.requests.request import KINDS, Request
 from gradc.rules import Kind, Rule, Simplify, SkipZeros, Stabilise
 from gradc.rules.final.finish import Finish
 from gradc.rules.in_force import entries
@@ -37,41 +36,13 @@ from gradc_ir.passes import (
     UnboundExponents,
 )
 from gradc_ir.pipeline import Pass, Pipeline, Watch
+from gradc_ir.telling.phases import DERIVATIVE, RULES, phase
 from gradc_ir.verify import verify
-
-KINDS = ("value", "grad", "value_and_grad", "jvp", "vjp", "hvp", "jacobian", "hessian")
-
-
-class PolicyPass(Pass, Protocol):
-    """What a user chose for derivatives that are no plain numbers, done right after them."""
-
-    def unpacked(self, results: Sequence[Any]) -> tuple[list[Any], Any]:
-        """Return the results of the function as they are meant, and a count beside them."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a user chooses for a whole function.
-
-    ``stable=False`` turns the stable rules off; ``fast=True`` turns the fast ones on;
-    ``debug_nans=True`` makes a value that is not finite an error; ``blas=False`` keeps large
-    contractions from BLAS, so that their bits are the language's. ``rules`` are in force in this
-    function alone, whatever their kind. ``capture=False`` leaves loops and branches of Python's to
-    Python; ``checkpoint`` is what reverse mode keeps of those that are recorded.
-    """
-
-    stable: bool = True
-    fast: bool = False
-    debug_nans: bool = False
-    blas: bool = True
-    rules: tuple[Rule, ...] = ()
-    capture: bool = True
-    checkpoint: Any = None
 
 
 def before(options: Options) -> Pipeline:
     """Return the passes before differentiation: the derivative must be of the stable form."""
-    return Pipeline("before", _simplify(options))
+    return Pipeline("before", _simplify(options), phase=RULES)
 
 
 def after(options: Options) -> Pipeline:
@@ -85,13 +56,13 @@ def after(options: Options) -> Pipeline:
     if not options.debug_nans:
         formulas = (RecoverFinite(), UnboundExponents()) if options.stable else ()
         last = (DistributeLoops(), RelayoutInvariants(), *formulas)
-    return Pipeline("after", (*_derivative_passes(options), *last))
+    return Pipeline("after", (*_derivative_passes(options), *last), phase=RULES)
 
 
 def _finish_body(options: Options, body: Function) -> Function:
     """Return the derivative of a loop's body as it is before it is divided."""
     # formulas come when the loop has been distributed: in a step they would take usual ones' time
-    return Pipeline("body", _derivative_passes(options))(body)
+    return Pipeline("body", _derivative_passes(options), phase=RULES)(body)
 
 
 def _simplify_body(options: Options, body: Function) -> Function:
@@ -133,23 +104,6 @@ def _rules(options: Options) -> Pass:
     if options.stable:
         return Stabilise(options.rules)
     return Simplify(entries(Kind.EXACT, more=options.rules))
-
-
-@dataclass(frozen=True)
-class Request:
-    """What to make of a function: one of ``KINDS``, with respect to which flat parameters.
-
-    ``policies`` is a pass for the derivative itself, which may add results at its end. ``checked``
-    is the function with results that nobody differentiates after its own: they are the last ones of
-    what is made, or of its first half.
-    """
-
-    of: str = "value"
-    wrt: tuple[int, ...] = ()
-    mode: str = "auto"
-    options: Options = field(default_factory=Options)
-    policies: PolicyPass | None = None
-    checked: Function | None = None
 
 
 def derive(function: Function, request: Request, watch: Watch | None = None) -> Function:
@@ -288,10 +242,11 @@ def differentiate(function: Function, request: Request) -> Function:
     """Return the derivative a request names of a stabilised function, under its policies."""
     if request.of == "value":
         return function
-    if request.options.stable:
-        function = ContinueGuards()(function)
-    found = _derivative(function, request)
-    return found if request.policies is None else request.policies(found)
+    with phase(DERIVATIVE):
+        if request.options.stable:
+            function = ContinueGuards()(function)
+        found = _derivative(function, request)
+        return found if request.policies is None else request.policies(found)
 
 
 def _derivative(function: Function, request: Request) -> Function:
@@ -359,32 +314,3 @@ def nested(function: Function, request: Request, is_last: bool) -> Function:
     passes = partial(_finish_body if is_last else _simplify_body, request.options)
     with finishing(passes):
         return differentiate(stable, request)
-
-
-_DEFAULT = Options()
-_options: ContextVar[Options] = ContextVar("gradc_options", default=_DEFAULT)
-_is_last: ContextVar[bool] = ContextVar("gradc_is_last", default=False)
-
-
-def current_options() -> Options:
-    """Return the options of the function that is being traced, for transforms inside it."""
-    return _options.get()
-
-
-def differentiates_last() -> bool:
-    """Whether nothing differentiates the function that is being traced any more."""
-    return _is_last.get()
-
-
-@contextmanager
-def using(options: Options, *, is_last: bool) -> Iterator[None]:
-    """Make options current for transforms inside a trace.
-
-    ``is_last``: the derivatives they make are not differentiated any more.
-    """
-    tokens = _options.set(options), _is_last.set(is_last)
-    try:
-        yield
-    finally:
-        _options.reset(tokens[0])
-        _is_last.reset(tokens[1])

@@ -24,7 +24,8 @@ from zlib import crc32
 import numpy as np
 
 from gradc import rules
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.rules.engine import Rule, watch_firings
 from gradc.rules.final.finish import FAMILIES as LAST
 from gradc.rules.verify.gate.alone import judged_alone

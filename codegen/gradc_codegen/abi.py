@@ -130,7 +130,9 @@ class Order(NamedTuple):
     @classmethod
     def of(cls, function: Function) -> Order:
         """Return the function's own order."""
-        return cls(tuple(range(len(function.params))), tuple(range(len(function.results))))
+        return cls(
+            tuple(range(len(function.param_types))), tuple(range(len(function.result_types)))
+        )
 
     def symbols(self, function: Function) -> tuple[str, ...]:
         """Return the sizes of a function as they appear in its parameters, in this order."""
@@ -186,7 +188,7 @@ class Signature:
                     f"{function.name}: a result is {type_}, but no parameter has a "
                     f"size {unknown[0]}"
                 )
-        count = len(function.results)
+        count = len(function.result_types)
         if outputs is None:
             outputs = ("y",) if count == 1 else tuple(f"y{i}" for i in range(count))
         elif len(outputs) != count:

@@ -1,6 +1,8 @@
 """From a function to its kernel: the one road through this package, with its stations.
 
 Function -passes-> Function -schedule-> LoopNest -lower-> LLVM text -optimise-> machine code
+
+The stations are loaded when they are reached: machine code that is kept passes none of them.
 """
 
 from __future__ import annotations
@@ -8,28 +10,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from gradc_codegen.abi import Order, Signature
-from gradc_codegen.arrays.fortran import routines_in
-from gradc_codegen.calls.uniform import uniform_text
-from gradc_codegen.files.stack_use import worst_stack
-from gradc_codegen.interface.c_guard import PROBE, PROBED_BYTES, guard_text, kernel_name
+from gradc_codegen.cache import objects
+from gradc_codegen.cache.objects import Object
 from gradc_codegen.interface.python_kernel import Kernel
-from gradc_codegen.lower.lower import lower_nest
-from gradc_codegen.machine.helpers import helpers_in
-from gradc_codegen.machine.jit import compile_module
-from gradc_codegen.machine.machine_code import machine_code
-from gradc_codegen.math.soft_double import NAMES, names_in, soft_double_text
-from gradc_codegen.nest.loop_nest import LoopNest
-from gradc_codegen.schedule.choices import Choices, WithoutLanes
-from gradc_codegen.schedule.schedule import schedule
+from gradc_codegen.machine import jit
+from gradc_codegen.machine.jit import Level
 from gradc_codegen.target.target import has_vectors, machine_of, target
+from gradc_ir.core.deferred import Deferred
 from gradc_ir.core.graph import Function
 from gradc_ir.errors import ExportError
+from gradc_ir.telling.phases import DISK, LLVM, SCHEDULE, phase
+
+if TYPE_CHECKING:
+    from gradc_codegen.nest.loop_nest import LoopNest
+
+_NAME = "gradc_kernel"
 
 
 def compile_function(
-    function: Function, *, blas: bool = False, level: int | None = None, code: int | None = None
+    function: Function, *, blas: bool = False, level: Level = None, code: int | None = None
 ) -> Kernel:
     """Return the kernel of a function, for this machine: arrays in, newly made arrays out.
 
@@ -40,11 +42,41 @@ def compile_function(
     level: how hard LLVM tries, 0, 1 or 2; None chooses by size.
     code: the result that says which check of the function's has failed, 0 for none.
 
+    Machine code that is kept on disk is loaded; what is made is kept.
+
     Raises
     ------
     GradcError: the code needs SciPy, which is missing.
     """
-    return Compilation(function, blas=blas, code=code).kernel(level)
+    with phase(DISK):
+        key = _key(function, blas, level, code) if objects.are_kept() else None
+        found = None if key is None else objects.find(key)
+    if found is not None:
+        with phase(LLVM):
+            loaded = jit.load_object(*found)
+        return Kernel(function, loaded, _NAME)
+    made = Compilation(function, blas=blas, code=code).kernel(level)
+    if key is not None:
+        with phase(DISK):
+            objects.keep(key, Object(made.compiled.code, made.compiled.names))
+    return made
+
+
+def _key(function: Function, blas: bool, level: Level, code: int | None) -> str | None:
+    """Return under which name the machine code is kept: by the graph alone, whose names are none
+    of a kernel's.
+    """
+    if isinstance(function, Deferred):
+        digest = function.digest
+    else:
+        from gradc_ir.text.packed import digest_of  # what is kept is there by its digest
+
+        try:
+            digest = digest_of(function)
+        except ValueError:
+            return None  # it has something that is no text, such as a size of many terms
+    parts = digest, str(blas).encode(), str(level).encode(), str(code).encode()
+    return objects.key_of(b"kernel", *parts)
 
 
 @dataclass(frozen=True)
@@ -63,7 +95,7 @@ class Compilation:
     """
 
     function: Function
-    name: str = "gradc_kernel"
+    name: str = _NAME
     blas: bool = False
     cpu: str | None = "native"
     triple: str | None = None
@@ -73,24 +105,36 @@ class Compilation:
     @cached_property
     def nest(self) -> LoopNest:
         """The loop nest, after the passes of :mod:`gradc_codegen.schedule.passes.prepare`."""
+        from gradc_codegen.schedule.choices import Choices, WithoutLanes
+        from gradc_codegen.schedule.schedule import schedule
+
         vectors = has_vectors(target(self.cpu, self.triple))
         return schedule(self.function, self.blas, Choices() if vectors else WithoutLanes())
 
     @cached_property
     def llvm(self) -> str:
         """The LLVM text of the module, before the optimiser; ExportError for an unknown target."""
+        from gradc_codegen.lower.lower import lower_nest
+
         machine = machine_of(target(self.cpu, self.triple), self.splits)
         return lower_nest(self.nest, self.name, machine)
 
     @property
     def assembly(self) -> str:
         """The assembly for the target; ExportError where it lacks an instruction."""
+        from gradc_codegen.machine.machine_code import machine_code
+
         return machine_code(self.llvm, self.cpu, self.triple).assembly()
 
-    def kernel(self, level: int | None = None) -> Kernel:
+    def kernel(self, level: Level = None) -> Kernel:
         """Return the kernel in this process, whose CPU has the features of the target's."""
-        text = self.llvm + "\n" + uniform_text(Signature.of(self.function), self.name, self.code)
-        loaded = compile_module(text, self.cpu or "native", level)
+        from gradc_codegen.calls.uniform import uniform_text
+
+        with phase(SCHEDULE):
+            uniform = uniform_text(Signature.of(self.function), self.name, self.code)
+            text = self.llvm + "\n" + uniform
+        with phase(LLVM):
+            loaded = jit.compile_module(text, self.cpu or "native", level)
         return Kernel(self.function, loaded, self.name)
 
 
@@ -142,6 +186,13 @@ def compile_object(
     ------
     ExportError: no such target or CPU, or the code needs fma, and the CPU has none.
     """
+    from gradc_codegen.files.stack_use import worst_stack
+    from gradc_codegen.interface.c_guard import PROBE, PROBED_BYTES, guard_text, kernel_name
+    from gradc_codegen.libraries.routines import routines_in
+    from gradc_codegen.machine.helpers import helpers_in
+    from gradc_codegen.machine.machine_code import machine_code
+    from gradc_codegen.math.soft_double import NAMES, names_in, soft_double_text
+
     machine = target(cpu, triple)
     bits, texts = machine.pointer_bits, list(more or ())
     probes = machine.format == "coff"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 import weakref
@@ -95,7 +96,7 @@ class asks(_Member[_Shown]):
         instance._learners[self._name] = call[1]
 
         def bind(*args: Any, **kwargs: Any) -> BoundCall[Any]:
-            return BoundCall(there(), self._method, args, kwargs)
+            return BoundCall(there(), functools.partial(_prepared, self._name), args, kwargs)
 
         return Door(call, there, bind, self._name, self._text, self._signature)
 
@@ -104,3 +105,9 @@ class asks(_Member[_Shown]):
     ) -> Any:
         found = self._method(instance, call, *args, **kwargs)
         return call.answer(found) if isinstance(found, Prepared) else found
+
+
+def _prepared(name: str, instance: Answering, call: Call, /, *args: Any, **kwargs: Any) -> Any:
+    """Return what the method of a name answers: a function that can be imported, for pickles."""
+    asked: asks[Any] = vars(_of(type(instance), name))[name]
+    return asked._method(instance, call, *args, **kwargs)

@@ -10,6 +10,7 @@ from typing import Any, TypedDict, Unpack, overload
 from gradc.api.compiled import Compiled
 from gradc.api.typed import P, R
 from gradc.calls.options import unknown_option
+from gradc.parallel.by_value import Kept
 from gradc_ir.errors import TraceError
 
 Function_ = Callable[..., Any]
@@ -86,9 +87,11 @@ def compiled(fn: Function_) -> Compiled[..., Any]:
         raise TraceError("a function is needed, not None", help="pass the function itself")
     if isinstance(fn, types.FunctionType):
         # a decorator may have copied another function's
-        found = fn.__dict__.get(_KEPT)
+        kept = fn.__dict__.get(_KEPT)
+        found: Compiled[..., Any] | None = kept and kept.value
         if found is None or found.__wrapped__ is not fn:
-            found = fn.__dict__[_KEPT] = compile(fn)
+            found = Compiled(fn)
+            fn.__dict__[_KEPT] = Kept(found)
         return found
     try:
         return _compile_other(fn)

@@ -9,7 +9,17 @@ import dataclasses
 import functools
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeAlias, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+    overload,
+)
 
 from gradc.api import nested_transforms
 from gradc.api.asks import Doors, asks
@@ -17,7 +27,6 @@ from gradc.api.inspected import Inspected, LastCall
 from gradc.api.method import Method
 from gradc.api.native_calls import CalledFromC
 from gradc.api.typed import Answers, Multiplies, P, Pushes, R
-from gradc.api.wrt_variables import ByVariables, split_variables, tangents_of_primals
 from gradc.calls.derivation import OF_FLOATS, VALUE, Derivation
 from gradc.calls.outputs import assigned
 from gradc.calls.preconditions import check_floats, check_mode, check_moves
@@ -33,8 +42,8 @@ from gradc.calls.signature import (
 )
 from gradc.calls.tangents import as_tuple, hvp_arguments, push_tangents
 from gradc.calls.variable import Variable
-from gradc.pipeline import Options
-from gradc.rules import as_rules
+from gradc.parallel.by_value import Travels
+from gradc.requests.options import Options
 from gradc.runtime.bound_call import BoundCall
 from gradc.runtime.families import Families
 from gradc.runtime.prepared import (
@@ -51,7 +60,7 @@ from gradc.runtime.pullback import Linearized, Pullback
 from gradc.runtime.quick_call import UNTOLD, Call, CalledByAttribute, Learner, quick_call
 from gradc.runtime.specialize import Signature, Specialization
 from gradc.traceback import boundary
-from gradc.tracing import current
+from gradc.tracing.captured.top import is_tracing
 
 Function_ = Callable[..., Any]
 Q = ParamSpec("Q")
@@ -61,13 +70,15 @@ _MOST_FORMS, _MOST_SIGNATURES = 32, 1000
 Form: TypeAlias = "Compiled[..., Any]"
 
 
-class Compiled(CalledByAttribute, Inspected, CalledFromC, Generic[P, R], is_method=True):
+class Compiled(Travels, CalledByAttribute, Inspected, CalledFromC, Generic[P, R], is_method=True):
     """A NumPy function with native value and derivatives; made by :func:`gradc.compile`.
 
     Calling it returns what the function would: NumPy arrays, NumPy scalars for 0-d results, in the
     function's own nest. A compiled function never changes its arguments: an argument that the
     function writes to is a private copy.
     """
+
+    __gradc_parts__: ClassVar = ("__wrapped__",)
 
     def __init__(
         self,
@@ -81,7 +92,7 @@ class Compiled(CalledByAttribute, Inspected, CalledFromC, Generic[P, R], is_meth
         functools.update_wrapper(self, function)
         self.__wrapped__ = function
         self.__name__ = getattr(function, "__name__", type(function).__name__)
-        self.options = Options(**options, rules=as_rules(rules))
+        self.options = Options(**options, rules=_rules(rules))
         self.spec = spec
         names = static if isinstance(static, (tuple, list)) else (static,)
         self._parameters = Parameters(function, names)
@@ -213,7 +224,7 @@ class Compiled(CalledByAttribute, Inspected, CalledFromC, Generic[P, R], is_meth
     @asks
     def linearize(self, call: Call, /, *args: Any) -> Answers[P, tuple[R, Callable[..., R]]]:
         """Return ``(value, push)``; ``push(*tangents)`` is the tangent of the value here."""
-        if current() is not None:
+        if is_tracing():
             found: Any = nested_transforms.linearize(self, args)
             return found
         bound, made, answer, prepared = self._prepared(
@@ -242,7 +253,7 @@ class Compiled(CalledByAttribute, Inspected, CalledFromC, Generic[P, R], is_meth
         whole = isinstance(args, tuple | list)
         args, wrt = hvp_arguments("hvp", args, rest, wrt)
         asked = Derivation("hvp", wrt)
-        if current() is not None:
+        if is_tracing():
             return assigned(out, nested_transforms.hvp(self, asked, args, vector))
         if names_variables(wrt):
             form, args, wrt = self._by_variables(args, wrt)
@@ -268,7 +279,7 @@ class Compiled(CalledByAttribute, Inspected, CalledFromC, Generic[P, R], is_meth
         Under policies it is in a pair with the number of elements that were not finite.
         """
         out = kwargs.pop("out", None) if "out" not in self._parameters.names else None
-        if current() is not None:
+        if is_tracing():
             fn = self.__wrapped__ if asked.of == "value" else self
             return assigned(out, nested_transforms.derivative(fn, asked, args, kwargs))
         if asked.wrt is not None and names_variables(asked.wrt):
@@ -296,11 +307,13 @@ class Compiled(CalledByAttribute, Inspected, CalledFromC, Generic[P, R], is_meth
 
         There is one tangent for each primal, or for each entry of ``asked.wrt``.
         """
-        if current() is not None:
+        if is_tracing():
             return assigned(out, nested_transforms.jvp(self, asked, primals, tangents))
         primals, tangents = as_tuple(primals, "primals"), as_tuple(tangents, "tangents")
         if asked.wrt is not None:
             form, primals, wrt = self._by_variables(primals, asked.wrt)
+            from gradc.api.wrt_variables import tangents_of_primals  # which few need
+
             tangents = tangents_of_primals(form._parameters.names, primals, tangents, wrt)
             found = form.pushed(asked._replace(wrt=None), primals, tangents, call, out)
             return found._replace(is_quick=False)
@@ -328,7 +341,7 @@ class Compiled(CalledByAttribute, Inspected, CalledFromC, Generic[P, R], is_meth
 
         What the pullback returns is, under policies, in a pair.
         """
-        if current() is not None:
+        if is_tracing():
             return nested_transforms.vjp(functools.partial(self.__wrapped__, **kwargs), asked, args)
         if asked.wrt is not None and names_variables(asked.wrt):
             form, args, wrt = self._by_variables(args, asked.wrt)
@@ -393,17 +406,15 @@ class Compiled(CalledByAttribute, Inspected, CalledFromC, Generic[P, R], is_meth
         """Inline the function into the trace that calls it."""
         return self.answered(VALUE, UNTOLD, args, kwargs)
 
-    def __copy__(self) -> Form:
-        """Return itself, as a function does."""
-        return self
+    def __gradc_pickled__(self) -> Any:
+        """Return the function and its options."""
+        static, options = sorted(self._parameters.static), dict(vars(self.options))
+        return self.__wrapped__, self.spec, static, options
 
-    def __deepcopy__(self, memo: Any) -> Form:
-        """Return itself, as a function does."""
-        return self
-
-    def __reduce__(self) -> str:
-        """Pickle as a function is pickled, by its name."""
-        return str(vars(self).get("__qualname__", self.__name__))
+    def __setstate__(self, parts: Any) -> None:
+        """Become what was pickled."""
+        function, spec, static, options = parts
+        Compiled.__init__(self, function, spec=spec, static=static, **options)
 
     def __repr__(self) -> str:
         return f"<gradc.compile {self.__name__}{self._parameters.signature}>"
@@ -458,6 +469,8 @@ class Compiled(CalledByAttribute, Inspected, CalledFromC, Generic[P, R], is_meth
         key = type(wrt), tuple([(id(e),) if type(e) is Variable else e for e in listed(wrt)])
         found = self._forms_by_variables.get(key)
         if found is None:
+            from gradc.api.wrt_variables import ByVariables, split_variables  # which few need
+
             variables, chosen = split_variables(wrt)
             names = [variable.name or f"variable_{i}" for i, variable in enumerate(variables)]
             # the form keeps the variables, so that no other one has the id
@@ -485,3 +498,12 @@ class Compiled(CalledByAttribute, Inspected, CalledFromC, Generic[P, R], is_meth
         policies = made.request.policies
         answer = Answer(asked, made.traced, policies, bound.without_arrays(), positions)
         return made, answer, bound
+
+
+def _rules(given: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the rules of an option."""
+    if isinstance(given, tuple | list) and not given:
+        return ()
+    from gradc.rules import as_rules  # which most functions do without
+
+    return as_rules(given)

@@ -21,11 +21,12 @@ from gradc.calls.signature import (
     names_variables,
 )
 from gradc.calls.traceable import Traceable
-from gradc.pipeline import Options, Request, derive
+from gradc.requests.options import Options
+from gradc.requests.request import Request
 from gradc.runtime.specialize import Signature, alone
 from gradc.traceback import boundary
-from gradc.tracing import NeedsConcreteSize, Traced
-from gradc.tracing.core.signals import NeedsNumber
+from gradc.tracing.captured.traced import Traced
+from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber
 from gradc_ir.core.graph import Function, use_form
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import GradcError, TraceError
@@ -112,6 +113,8 @@ class Inspected(ABC):
             from gradc.reports.dump import graph
 
             return graph(traced.function, request, stage)
+        from gradc.pipeline import derive  # which calls of what is kept on disk do without
+
         return derive(traced.function, request)
 
     @boundary

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import types
-from typing import Any
+from typing import Any, ClassVar
 
-from gradc.tracing import call, current
+from gradc.parallel.by_value import Travels
+from gradc.tracing.captured.top import is_tracing
 from gradc_ir.errors import TraceError
 
 
 class _Bound(functools.partial[Any]):
     """A derivative of a method."""
+
+    def __reduce__(self) -> Any:
+        """Pickle as the derivative of the method, which is pickled."""
+        door: Any = self.func
+        return getattr, (Method(door.owner, *self.args), door.__name__)
 
     def bind(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return a function without parameters that calls this; see ``bind`` of the function."""
@@ -19,8 +26,10 @@ class _Bound(functools.partial[Any]):
         return door.bind(*self.args, *args, **kwargs)
 
 
-class Method(functools.partial[Any]):
+class Method(Travels, functools.partial[Any]):
     """What ``model.loss`` is for a compiled ``loss``; it has the methods of that."""
+
+    __gradc_parts__: ClassVar = ("func", "args", "keywords")
 
     @property
     def __self__(self) -> Any:
@@ -38,7 +47,7 @@ class Method(functools.partial[Any]):
     @property
     def _seen(self) -> Any:
         """The compiled function, or in a trace that of the method as it is there."""
-        return self.func if current() is None else self._function.like(self.__wrapped__)
+        return self._function.like(self.__wrapped__) if is_tracing() else self.func
 
     @property
     def _function(self) -> Any:
@@ -46,7 +55,17 @@ class Method(functools.partial[Any]):
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Inline the method into the trace that calls it."""
+        from gradc.tracing.record.trace import call  # which a trace has loaded
+
         return call(self.__wrapped__, *args, **kwargs)
+
+    def __gradc_pickled__(self) -> Any:
+        """Return the function and the instance, as a partial takes them."""
+        return self.func, self.args, self.keywords, None
+
+    def __deepcopy__(self, memo: Any) -> Method:
+        """Return the method of a copy of the instance."""
+        return Method(self.func, copy.deepcopy(self.args[0], memo))
 
     def bind(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return a function without parameters that calls this; see ``bind`` of the function."""
@@ -60,7 +79,7 @@ def _of_instance(name: str) -> property:
     """Return a method of the compiled function with the instance as its first argument."""
 
     def get(method: Method) -> Any:
-        if current() is not None:
+        if is_tracing():
             return getattr(method._seen, name)
         return _Bound(getattr(method.func, name), method.args[0])
 
@@ -69,7 +88,7 @@ def _of_instance(name: str) -> property:
 
 def _of_functions(name: str) -> property:
     def get(method: Method) -> Any:
-        if current() is not None:
+        if is_tracing():
             return getattr(method._seen, name)
         raise TraceError(
             f".{name} of a method is not supported",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gradc.calls.signature import Parameters, Wrt
-from gradc.pipeline import Options
+from gradc.requests.options import Options
 from gradc.runtime.specialize import alone
 from gradc.traceback import boundary
 

@@ -13,7 +13,8 @@ from gradc.calls.preconditions import check_moves
 from gradc.calls.results import Answer
 from gradc.calls.signature import Parameters, Wrt, flatten_arguments, leaves_of
 from gradc.calls.tangents import moves_no_float, same_nest
-from gradc.pipeline import current_options, differentiates_last, nested, using
+from gradc.pipeline import nested
+from gradc.requests.options import current_options, differentiates_last, using
 from gradc.tracing import inline, subtrace, tracer_of, value_of
 from gradc.tracing.core.state import running
 from gradc_ir import build

@@ -1,23 +1,28 @@
-"""What each transform is inside a function that is being traced: graphs built in that trace."""
+"""What each transform is inside a function that is being traced: graphs built in that trace.
+
+What builds them is loaded by the first that is asked for: most programs have none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gradc.api.nested_trace import NestedTrace
-from gradc.api.wrt_variables import take_variables, tangents_of_primals
 from gradc.calls.derivation import Derivation
 from gradc.calls.signature import Parameters
 from gradc.calls.tangents import as_tuple, pad_tangents
-from gradc.tracing import call, inline
 from gradc_ir.errors import ShapeError, TraceError
+
+if TYPE_CHECKING:
+    from gradc.api.nested_trace import NestedTrace
 
 Function_ = Callable[..., Any]
 
 
 def derivative(fn: Function_, asked: Derivation, args: Sequence[Any], kwargs: Any) -> Any:
     """Return what ``asked`` is of a function: its value, a gradient, a Jacobian or a Hessian."""
+    from gradc.tracing.record.trace import call
+
     if asked.of == "value":
         return call(fn, *args, **kwargs)
     traced = _nested(fn, asked, args, kwargs)
@@ -26,6 +31,8 @@ def derivative(fn: Function_, asked: Derivation, args: Sequence[Any], kwargs: An
 
 def jvp(fn: Function_, asked: Derivation, primals: Any, tangents: Any) -> tuple[Any, Any]:
     """Return ``(value, tangent)``; there is one tangent for each primal, or for each of ``wrt``."""
+    from gradc.api.wrt_variables import take_variables, tangents_of_primals
+
     primals, tangents = as_tuple(primals, "primals"), as_tuple(tangents, "tangents")
     if asked.wrt is not None:
         fn, primals, wrt = take_variables(fn, primals, asked.wrt)
@@ -45,6 +52,8 @@ def jvp(fn: Function_, asked: Derivation, primals: Any, tangents: Any) -> tuple[
 
 def vjp(fn: Function_, asked: Derivation, args: Sequence[Any]) -> tuple[Any, Function_]:
     """Return ``(value, pullback)``."""
+    from gradc.tracing.record.trace import inline
+
     traced = _nested(fn, asked, args, {})
     count = len(traced.function.results)
     traced.derivative  # noqa: B018 - what has no derivative is an error of this line
@@ -58,6 +67,8 @@ def vjp(fn: Function_, asked: Derivation, args: Sequence[Any]) -> tuple[Any, Fun
 
 def linearize(fn: Function_, args: Sequence[Any]) -> tuple[Any, Function_]:
     """Return ``(value, push)``."""
+    from gradc.tracing.record.trace import call
+
     return call(fn, *args), lambda *tangents: jvp(fn, Derivation("jvp", None), args, tangents)[1]
 
 
@@ -72,6 +83,9 @@ def _nested(
     fn: Function_, asked: Derivation, args: Sequence[Any], kwargs: Any, tangents: Any = None
 ) -> NestedTrace:
     """Return the function traced here, by what is asked for with respect to arguments alone."""
+    from gradc.api.nested_trace import NestedTrace
+    from gradc.api.wrt_variables import take_variables
+
     if asked.policies is not None and asked.policies.nonfinite == "raise":
         raise TraceError(
             'nonfinite="raise" needs numbers: inside a function that is traced there are none',

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from gradc.api import nested_transforms
 from gradc.api.compile import compiled
@@ -21,6 +21,7 @@ from gradc.calls.policies import Policies, groups_of, summed_by_group
 from gradc.calls.preconditions import check_mode
 from gradc.calls.signature import Parameters, Wrt, choose_wrt, is_variable, listed
 from gradc.calls.tangents import as_tuple, hvp_arguments
+from gradc.parallel.by_value import Travels
 from gradc.runtime.bound_call import BoundCall
 from gradc.runtime.quick_call import UNTOLD, Call, CalledByAttribute, quick_call
 from gradc.traceback import boundary
@@ -54,12 +55,7 @@ def grad(
     """
     if has_aux:
         both = value_and_grad(fn, wrt, has_aux, argnums=argnums, **policies)
-
-        def gradient_and_aux(*args: Any, **kwargs: Any) -> Any:
-            (_, aux), gradient = both(*args, **kwargs)
-            return gradient, aux
-
-        return cast(Answers[P, Any], gradient_and_aux)
+        return cast(Answers[P, Any], _GradientAndAux(both))
     return _Derivative(
         fn, Derivation("grad", _either(wrt, argnums), policies=Policies.of(policies))
     )
@@ -189,13 +185,38 @@ def linearize(fn: Callable[..., R], *args: Any) -> tuple[R, Callable[..., R]]:
     return found
 
 
-class _Derivative(CalledByAttribute):
+class _GradientAndAux(Travels):
+    """The gradient of a function of ``(value, aux)``, and aux."""
+
+    __gradc_parts__: ClassVar = ("both",)
+
+    def __init__(self, both: Function_) -> None:
+        functools.update_wrapper(self, both, updated=())
+        self.both = both
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return ``(gradient, aux)``."""
+        (_, aux), gradient = self.both(*args, **kwargs)
+        return gradient, aux
+
+    def __gradc_pickled__(self) -> Any:
+        """Return the function that has both."""
+        return self.both
+
+    def __setstate__(self, both: Function_) -> None:
+        """Become what was pickled."""
+        _GradientAndAux.__init__(self, both)
+
+
+class _Derivative(Travels, CalledByAttribute):
     """A derivative of a function as a function of the same parameters.
 
     Attributes
     ----------
     replaced: how many elements ``nonfinite="zero"`` has replaced in calls with numbers.
     """
+
+    __gradc_parts__: ClassVar = ("fn", "_asked")
 
     def __init__(self, fn: Function_, asked: Derivation) -> None:
         if not callable(fn):
@@ -213,6 +234,14 @@ class _Derivative(CalledByAttribute):
         self.__call__, self._learner = quick_call(
             self, _Derivative._answer, again, "__call__", called=True
         )
+
+    def __gradc_pickled__(self) -> Any:
+        """Return the function and what is asked of it."""
+        return self.fn, self._asked
+
+    def __setstate__(self, parts: Any) -> None:
+        """Become what was pickled."""
+        _Derivative.__init__(self, *parts)
 
     def bind(self, /, *args: Any, **kwargs: Any) -> BoundCall[Any]:
         """Return a function without parameters that calls this; see the ``bind`` of a function."""

@@ -6,7 +6,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from gradc.arguments import flags, pytree
 from gradc.arguments.flags import Static
 from gradc.arguments.vmap_axes import Axis, checked_axes, key_of_axes, spread_axes
 from gradc.autodiff.batching import batch, batch_each
+from gradc.parallel.by_value import Kept, Travels
 from gradc.runtime.bound_call import BoundCall
 from gradc.runtime.quick_call import Call, CalledByAttribute, quick_call
 from gradc.traceback import boundary
@@ -79,10 +80,13 @@ def _table_of(fn: Function_) -> dict[Any, Mapped]:
     """Return the mapped forms of a function, each compiled once; it carries them where it can."""
     if isinstance(fn, types.FunctionType | Compiled | Mapped):
         # a decorator may have copied another function's
-        owner, kept = fn.__dict__.get(_KEPT, (None, None))
-        table: dict[Any, Mapped] = kept if owner is fn else {}
-        fn.__dict__[_KEPT] = fn, table
-        return table
+        kept = fn.__dict__.get(_KEPT)
+        owner, table = (kept and kept.value) or (None, {})
+        if owner is not fn:
+            table = {}
+            fn.__dict__[_KEPT] = Kept((fn, table))
+        found: dict[Any, Mapped] = table
+        return found
     try:
         return _table_of_other(fn)
     except TypeError:
@@ -95,8 +99,10 @@ def _table_of_other(fn: Function_) -> dict[Any, Mapped]:
     return {}
 
 
-class Mapped(CalledByAttribute):
+class Mapped(Travels, CalledByAttribute):
     """A function over many points; see :func:`vmap`."""
+
+    __gradc_parts__: ClassVar = ("__wrapped__", "in_axes", "out_axes", "_static")
 
     def __init__(self, fn: Function_, in_axes: Any, out_axes: Any) -> None:
         functools.update_wrapper(self, fn, updated=())
@@ -111,6 +117,14 @@ class Mapped(CalledByAttribute):
         self.__call__, self._learner = quick_call(
             self, Mapped._answer, again, "__call__", called=True
         )
+
+    def __gradc_pickled__(self) -> Any:
+        """Return the function and the axes."""
+        return self.__wrapped__, self.in_axes, self.out_axes
+
+    def __setstate__(self, parts: Any) -> None:
+        """Become what was pickled."""
+        Mapped.__init__(self, *parts)
 
     @property
     def __signature__(self) -> inspect.Signature:

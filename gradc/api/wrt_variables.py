@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from gradc.calls.signature import Parameters, Wrt, is_variable, listed, names_variables
 from gradc.calls.variable import Variable
@@ -19,6 +19,8 @@ Function_ = Callable[..., Any]
 
 class ByVariables:
     """A function of the values of variables, and then of its own arguments."""
+
+    __gradc_parts__: ClassVar = ("__wrapped__", "variables")
 
     def __init__(self, fn: Function_, variables: Sequence[Variable], names: Sequence[str]) -> None:
         functools.update_wrapper(self, fn, updated=())

@@ -14,7 +14,6 @@ from enum import Enum
 from typing import Any, ClassVar
 
 import numpy as np
-import optree
 
 from gradc.arguments import pytree
 from gradc.arguments.pytree import Structure
@@ -86,13 +85,16 @@ class _Flag:
         self.value = value.value if isinstance(value, Static) else value
 
 
-_register: Any = optree.register_pytree_node
-_register(
-    _Flag,
-    lambda flag: ((), _Key(flag.value), ()),
-    lambda key, _: Static(key.value),
-    namespace=pytree.NAMESPACE,
-)
+def _register(optree: Any) -> None:
+    optree.register_pytree_node(
+        _Flag,
+        lambda flag: ((), _Key(flag.value), ()),
+        lambda key, _: Static(key.value),
+        namespace=pytree.NAMESPACE,
+    )
+
+
+pytree.when_loaded(_register)
 
 
 def flatten(nest: Any, fixed: frozenset[int] = frozenset()) -> tuple[list[Any], Structure]:

@@ -2,16 +2,20 @@
 
 None is an empty nest. Everything that is not one of these containers is a leaf. Keys of a dict are
 visited in sorted order, so two dicts with the same keys have one structure.
+
+optree is loaded by the first nest: a call with numbers and arrays does without.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import warnings
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any, NamedTuple
 
-import optree
+import numpy as np
 
 from gradc_ir.errors import TraceError
 
@@ -24,15 +28,36 @@ def class_of_instances(kind: Any) -> Any:
     return kind
 
 
+# what is to be done as soon as optree is loaded
+_when_loaded: list[Callable[[Any], None]] = []
+
+
+@functools.cache
+def optree() -> Any:
+    """Return the module, with all of gradc's kinds of nests registered."""
+    found = import_module("optree")
+    for register in _when_loaded:
+        register(found)
+    return found
+
+
+def when_loaded(register: Callable[[Any], None]) -> None:
+    """Have something done to optree before it is first used."""
+    _when_loaded.append(register)
+
+
 class Structure(NamedTuple):
-    """The shape of a nest without its leaves; hashable, equal for equal nests."""
+    """The shape of a nest without its leaves; hashable, equal for equal nests.
+
+    ``spec`` is optree's, None for a leaf by itself.
+    """
 
     spec: Any
 
     @property
     def leaves(self) -> int:
         """How many leaves the nest has."""
-        return int(self.spec.num_leaves)
+        return 1 if self.spec is None else int(self.spec.num_leaves)
 
     def __str__(self) -> str:
         return str(unflatten(self, [Star()] * self.leaves))
@@ -43,6 +68,12 @@ class Star:
 
     def __repr__(self) -> str:
         return "*"
+
+
+LEAF = Structure(None)
+_LEAVES = frozenset(
+    {np.ndarray, float, int, bool, np.float64, np.float32, np.int64, np.bool_, Star}
+)
 
 
 class _Place:
@@ -56,13 +87,15 @@ class _Place:
 
 def flatten(nest: Any) -> tuple[list[Any], Structure]:
     """Return the leaves of a nest, in a fixed order, and its structure."""
+    if type(nest) in _LEAVES:
+        return [nest], LEAF
     try:
-        leaves, spec = optree.tree_flatten(nest, namespace=NAMESPACE)
+        leaves, spec = optree().tree_flatten(nest, namespace=NAMESPACE)
     except RecursionError:
         raise TraceError("a nest of lists or dicts holds itself, or is too deep") from None
     if _register_dataclasses(leaves):
         return flatten(nest)
-    return leaves, Structure(spec)
+    return leaves, LEAF if len(leaves) == 1 and leaves[0] is nest else Structure(spec)
 
 
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
@@ -73,12 +106,14 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
     found = list(leaves)
     if len(found) != structure.leaves:
         raise TraceError(f"a nest with {structure.leaves} leaves was given {len(found)}")
-    return optree.tree_unflatten(structure.spec, found)
+    if structure.spec is None:
+        return found[0]
+    return optree().tree_unflatten(structure.spec, found)
 
 
 def parts_at_leaves(structure: Structure, nest: Any) -> list[Any]:
     """Return what a nest holds in the places of a structure's leaves, None too."""
-    return list(structure.spec.flatten_up_to(nest))
+    return [nest] if structure.spec is None else list(structure.spec.flatten_up_to(nest))
 
 
 def leaves_like(nest: Any, structure: Structure) -> list[Any] | None:
@@ -101,8 +136,8 @@ def map_leaves(function: Callable[[Any], Any], nest: Any) -> Any:
 def written(structure: Structure) -> tuple[int, ...]:
     """Return the leaves of a structure in the order in which its dicts were written."""
     nest = unflatten(structure, [_Place(i) for i in range(structure.leaves)])
-    with optree.dict_insertion_ordered(True, namespace=NAMESPACE):
-        found: list[Any] = optree.tree_leaves(nest, namespace=NAMESPACE)
+    with optree().dict_insertion_ordered(True, namespace=NAMESPACE):
+        found: list[Any] = optree().tree_leaves(nest, namespace=NAMESPACE)
     return tuple([part.number for part in found if type(part) is _Place])
 
 
@@ -113,13 +148,13 @@ def paths(nest: Any, root: str = "") -> list[str]:
     dot, positions and other keys in brackets.
     """
     flatten(nest)  # which makes dataclasses known
-    return [_path(root, entries) for entries in optree.tree_accessors(nest, namespace=NAMESPACE)]
+    return [_path(root, entries) for entries in optree().tree_accessors(nest, namespace=NAMESPACE)]
 
 
 def keys(nest: Any) -> list[tuple[Any, ...]]:
     """Return the keys, positions and names of fields by which each leaf of a nest is reached."""
     flatten(nest)
-    found: list[tuple[Any, ...]] = optree.tree_paths(nest, namespace=NAMESPACE)
+    found: list[tuple[Any, ...]] = optree().tree_paths(nest, namespace=NAMESPACE)
     return found
 
 
@@ -139,7 +174,7 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
 
     A class that says ``__gradc_leaf__`` stays a leaf.
     """
-    register: Any = optree.register_pytree_node
+    register: Any = optree().register_pytree_node
     new = {
         type(leaf)
         for leaf in leaves
@@ -155,7 +190,7 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
             cls,
             _fields_of(names),
             _maker_of(cls, names),
-            path_entry_type=optree.DataclassEntry,
+            path_entry_type=optree().DataclassEntry,
             namespace=NAMESPACE,
         )
     return bool(new)
@@ -163,14 +198,14 @@ def _register_dataclasses(leaves: Iterable[Any]) -> bool:
 
 def register_named_tuple(cls: Any, kind: Any) -> None:
     """Have instances of a subclass of a namedtuple put together again as the namedtuple itself."""
-    register: Any = optree.register_pytree_node
+    register: Any = optree().register_pytree_node
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # it could be one without being registered
         register(
             cls,
             lambda value: (tuple(value), None, tuple(range(len(kind._fields)))),
             lambda _, parts: class_of_instances(kind)._make(parts),
-            path_entry_type=optree.NamedTupleEntry,
+            path_entry_type=optree().NamedTupleEntry,
             namespace=NAMESPACE,
         )
 

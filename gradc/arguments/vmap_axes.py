@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-import optree
 
 from gradc.arguments import pytree
+from gradc.arguments.pytree import optree
 from gradc_ir.errors import ShapeError, TraceError
 
 Axis: TypeAlias = int | None
@@ -31,12 +31,12 @@ def checked_axes(axes: Any, name: str) -> Any:
         return None if axis is None else int(axis)
 
     pytree.flatten(axes)  # which makes dataclasses known
-    return optree.tree_map(check, axes, none_is_leaf=True, namespace="gradc")
+    return optree().tree_map(check, axes, none_is_leaf=True, namespace="gradc")
 
 
 def key_of_axes(axes: Any) -> Any:
     """Return a hashable key of a nest of axes."""
-    leaves, structure = optree.tree_flatten(axes, none_is_leaf=True, namespace="gradc")
+    leaves, structure = optree().tree_flatten(axes, none_is_leaf=True, namespace="gradc")
     return tuple(leaves), structure
 
 
@@ -55,11 +55,11 @@ def spread_axes(axes: Any, value: Any, name: str, root: str) -> list[Axis]:
     leaves, structure = pytree.flatten(value)
     if axes is None or isinstance(axes, int):
         return [axes] * len(leaves)
-    marked: Any = optree.tree_map(
+    marked: Any = optree().tree_map(
         lambda axis: _SHARED if axis is None else axis, axes, none_is_leaf=True, namespace="gradc"
     )
     try:
-        spread: list[Any] = optree.broadcast_prefix(marked, value, namespace="gradc")
+        spread: list[Any] = optree().broadcast_prefix(marked, value, namespace="gradc")
     except ValueError:
         raise ShapeError(
             f"vmap: {name} has not the nest of {root}",

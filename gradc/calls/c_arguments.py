@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gradc.arguments import pytree
 from gradc.calls.preconditions import TracedLike
 from gradc.calls.signature import Bound
-from gradc.pipeline import Request
+from gradc.requests.request import Request
 from gradc_ir.core.graph import Function
 
 # what C calls a kernel of each kind: behind the name of the function

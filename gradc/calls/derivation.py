@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradc.autodiff.connected import connected, reached
-from gradc.calls.policies import ApplyPolicies, Policies, groups_of
+from gradc.calls.policies import Policies, groups_of
 from gradc.calls.preconditions import TracedLike, check_value
 from gradc.calls.signature import Wrt
-from gradc.pipeline import Options, Request
-from gradc.tracing import Tracer, current
+from gradc.requests.options import Options
+from gradc.requests.request import Request
+from gradc.tracing.captured.top import is_tracing
 from gradc_ir.errors import UnconnectedGradientError
 
 OF_A_SCALAR = ("grad", "value_and_grad", "hvp", "hessian")
@@ -88,6 +88,8 @@ class Derivation(NamedTuple):
             kept = [i for i, leaf in enumerate(leaves) if leaf in floats]
             is_joined = tuple(is_joined[i] for i in kept)
             groups = groups and tuple(groups[i] for i in kept)
+        from gradc.calls.apply_policies import ApplyPolicies  # few have any
+
         policed = ApplyPolicies(traced.function.name, self.policies, is_joined, groups)
         return Request(self.of, wrt, self.mode, options, policed, checked)
 
@@ -95,6 +97,8 @@ class Derivation(NamedTuple):
         self, traced: TracedLike, leaves: Sequence[int], path_of: Callable[[int], str]
     ) -> tuple[bool, ...]:
         """Return whether each derivative is one of something that its value depends on."""
+        from gradc.autodiff.connected import connected, reached  # few ask for these
+
         function = traced.function
         refused = self.policies is not None and self.policies.unconnected == "raise"
         if self.of == "jvp":
@@ -121,4 +125,8 @@ VALUE = Derivation("value", ())
 
 def array_classes() -> tuple[type, ...]:
     """Return the classes of what is one array when it is one object."""
-    return (np.ndarray,) if current() is None else (Tracer,)
+    if not is_tracing():
+        return (np.ndarray,)
+    from gradc.tracing.core.tracer import Tracer  # which a trace has loaded
+
+    return (Tracer,)

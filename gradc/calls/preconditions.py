@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, Protocol
 
 from gradc.arguments import pytree
 from gradc.calls.signature import Bound, static_argument
-from gradc.tracing import Subtrace, Traced
+from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 
-# A traced function and the nest of its results.
-TracedLike: TypeAlias = Traced | Subtrace
+
+class TracedLike(Protocol):
+    """A traced function and the nest of its results."""
+
+    @property
+    def function(self) -> Function:
+        """The function."""
+
+    @property
+    def out_tree(self) -> Any:
+        """The nest."""
 
 
 def check_value(traced: TracedLike, has_aux: bool) -> None:

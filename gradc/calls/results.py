@@ -12,7 +12,7 @@ from gradc.arguments import flags, pytree
 from gradc.calls.derivation import Derivation
 from gradc.calls.preconditions import TracedLike
 from gradc.calls.signature import Bound
-from gradc.pipeline import PolicyPass
+from gradc.requests.request import PolicyPass
 from gradc_ir.core.types import Type
 from gradc_ir.errors import ShapeError
 

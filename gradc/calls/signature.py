@@ -14,7 +14,6 @@ from gradc.arguments import flags, pytree
 from gradc.arguments.as_array import as_array
 from gradc.arguments.flags import Static
 from gradc.calls.variable import Variable
-from gradc.tracing.array.variables import variable_of
 from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import DTypeError, TraceError
 
@@ -400,7 +399,11 @@ def number_kind(leaf: Any) -> Number:
 
 def is_variable(entry: Any) -> bool:
     """Whether an entry of ``wrt`` is a Variable, or what traced code sees of one."""
-    return isinstance(entry, Variable) or variable_of(entry) is not None
+    if isinstance(entry, Variable | int | str):
+        return isinstance(entry, Variable)
+    from gradc.tracing.array.variables import variable_of  # few ask for anything else
+
+    return variable_of(entry) is not None
 
 
 def names_variables(wrt: Wrt) -> bool:

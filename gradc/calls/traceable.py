@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from gradc.calls.signature import Bound, Parameters, WideInteger
-from gradc.pipeline import Options, using
-from gradc.tracing import PythonNumber, Traced, trace
+from gradc.requests.options import Options, using
+from gradc.tracing.captured.traced import Traced
+from gradc.tracing.core.leaves import PythonNumber
 from gradc_ir.core.types import Type
 
 
@@ -34,6 +35,8 @@ class Traceable(NamedTuple):
 
         ``is_last``: it is not to be differentiated.
         """
+        from gradc.tracing.record.trace import trace  # what is kept on disk is not traced
+
         # a Python number keeps its weak dtype: f32 array * 2.0 stays f32
         leaves = [
             PythonNumber(type_.dtype, wide=number is WideInteger) if number else type_

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from gradc.arguments.as_array import as_array
 from gradc.traceback import boundary
-from gradc.tracing.array.variables import refuse_assignment, tracer_of_variable
-from gradc.tracing.core.state import state
+from gradc.tracing.captured.top import state
 from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 from gradc_ir.forks import lock_across_forks
@@ -32,6 +31,8 @@ class Variable(NDArrayOperatorsMixin):
     Threads may read and set it at any time: a call reads one whole value, and ``w -= step`` is one
     step. Raises DTypeError for what is no array of these dtypes.
     """
+
+    __gradc_parts__: ClassVar = ("name", "type")
 
     __slots__ = ("__weakref__", "_array", "_lock", "name")
 
@@ -84,6 +85,8 @@ class Variable(NDArrayOperatorsMixin):
 
     def __gradc_seen__(self, lens: Any, name: str) -> Any:
         """Return what traced code sees of it: an array that is read again at every call."""
+        from gradc.tracing.array.variables import tracer_of_variable  # which a trace has loaded
+
         return tracer_of_variable(self, lens, self.name or name)
 
     def _seen(self) -> Any:
@@ -92,6 +95,8 @@ class Variable(NDArrayOperatorsMixin):
 
     def _refuse_while_traced(self) -> None:
         if self._seen() is not None:
+            from gradc.tracing.array.variables import refuse_assignment  # which a trace has loaded
+
             refuse_assignment(self.name or "a variable")
 
     # -- as an array -------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from gradc.capture.whole_numbers import Integers, fits_words
 from gradc.control.checkpointing import slots_of
 from gradc.control.leaf_types import LeafType, leaf_type_of
 from gradc.control.steps import as_value, row_type_of
-from gradc.pipeline import current_options
+from gradc.requests.options import current_options
 from gradc.tracing import Tracer
 from gradc.tracing.array.operators import operate
 from gradc.tracing.checks.checks import check

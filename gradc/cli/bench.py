@@ -15,7 +15,7 @@ from gradc.cli.frame.options import (
 )
 from gradc.cli.frame.output import json_option, progress, write, write_json
 from gradc.cli.frame.target import load, target_argument
-from gradc.pipeline import KINDS
+from gradc.requests.request import KINDS
 
 
 @click.command(

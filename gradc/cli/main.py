@@ -8,6 +8,7 @@ import sys
 import click
 
 from gradc.cli.bench import bench
+from gradc.cli.cache import cache
 from gradc.cli.check import check
 from gradc.cli.cost import cost
 from gradc.cli.diff import diff
@@ -24,7 +25,7 @@ from gradc.cli.rules import rules
 from gradc_ir import __version__
 from gradc_ir.errors import GradcError
 
-COMMANDS = (doctor, dump, diff, opt, explain, check, bench, cost, export, passes, rules)
+COMMANDS = (doctor, dump, diff, opt, explain, check, bench, cost, export, passes, rules, cache)
 
 
 class _Group(click.Group):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gradc.arguments import pytree
 from gradc.control.bodies import check_callable, record, union
 from gradc.control.leaf_types import leaf_type_of, tracers_of, values_of
+from gradc.parallel.by_value import Travels
 from gradc.traceback import boundary
 from gradc.tracing import Tracer, call, current
 from gradc_ir import build
@@ -44,8 +45,10 @@ def checkpoint(fn: Callable[..., Any]) -> Checkpointed:
     return Checkpointed(fn)
 
 
-class Checkpointed:
+class Checkpointed(Travels):
     """A function that is recorded as one node; see :func:`checkpoint`."""
+
+    __gradc_parts__: ClassVar = ("__wrapped__",)
 
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function)
@@ -56,6 +59,14 @@ class Checkpointed:
         if current() is not None:
             return self.__gradc_trace__(*args, **kwargs)
         return self.__wrapped__(*args, **kwargs)
+
+    def __gradc_pickled__(self) -> Any:
+        """Return the function."""
+        return self.__wrapped__
+
+    def __setstate__(self, function: Callable[..., Any]) -> None:
+        """Become what was pickled."""
+        Checkpointed.__init__(self, function)
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build one ``checkpoint`` node in the trace that calls the function.

@@ -11,12 +11,13 @@ import numpy as np
 from gradc.arguments import pytree
 from gradc.arguments.pytree import Structure
 from gradc.tracing import PythonNumber, Tracer, abstract
+from gradc.tracing.captured.top import state
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.promote import common_dtype
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import trace_error
-from gradc.tracing.core.state import running, state
+from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import as_weak, make, read
 from gradc_ir import build

@@ -9,7 +9,8 @@ from typing import Any
 
 from gradc.costs.operations import Operations
 from gradc.costs.traffic import Share, traffic
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc_codegen.compile_function import Compilation
 from gradc_codegen.storage.buffers import plan
 from gradc_ir.core import sizes

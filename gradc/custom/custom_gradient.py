@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from typing import Any, ClassVar, TypeVar, overload
 
 from gradc.custom.check_rules import check_at, check_rules
 from gradc.custom.rule_arguments import Arguments
 from gradc.custom.sympy_functions import numpy_function, parameters_of
 from gradc.custom.traced_call import Rules, TracedCall, value_and_gradient
+from gradc.parallel.by_value import Travels
 from gradc.tracing import call, current
 from gradc.tracing.core.stand_ins import busy, overrides_for
 from gradc_ir.errors import RuleError, TraceError
@@ -18,7 +19,7 @@ AnyFunction = Callable[..., Any]
 Rule = TypeVar("Rule", bound=AnyFunction)
 
 
-class CustomGradient:
+class CustomGradient(Travels):
     """A function with derivatives of its own; see :func:`custom_gradient`.
 
     Parameters
@@ -29,6 +30,15 @@ class CustomGradient:
     defaults: whether rules are given the defaults of arguments that a caller leaves out.
     needs_rules: whether it is an error to have no rule; else it is then part of its caller.
     """
+
+    __gradc_parts__: ClassVar = (
+        "__wrapped__",
+        "name",
+        "check",
+        "_defaults",
+        "_needs_rules",
+        "_rules",
+    )
 
     def __init__(
         self,
@@ -151,6 +161,10 @@ class CustomGradient:
         if self.check:
             check_rules(node)
         return value
+
+    def __gradc_pickled__(self) -> Any:
+        """Return the function with its rules, as one that has not been traced."""
+        return {**vars(self), "_is_used": False}
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind as a method."""

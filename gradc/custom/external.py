@@ -7,7 +7,7 @@ import importlib
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -96,6 +96,8 @@ def external(
 class _External:
     """What calls the function: in a trace as a node, else by ctypes."""
 
+    __gradc_parts__: ClassVar = ("inputs", "results", "several", "kernel", "symbol")
+
     def __init__(
         self,
         name: foreign.Symbol,
@@ -113,6 +115,11 @@ class _External:
         self.of_numbers = self.of_numbers and len(results) == 1 and not kernel
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         self.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n, _ in inputs])
+
+    @property
+    def symbol(self) -> str:
+        """The name of the function in C."""
+        return str(self.__name__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return what the function makes of numbers and arrays."""

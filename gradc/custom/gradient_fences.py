@@ -10,8 +10,9 @@ from typing import Any
 
 from gradc.autodiff.connected import DISCONNECTED
 from gradc.tracing.building.call_node import closed, with_rules
+from gradc.tracing.captured.top import state
 from gradc.tracing.core.as_tracer import as_tracer, contains_unknown
-from gradc.tracing.core.state import running, state
+from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.record.trace import value_of
 from gradc_ir import build

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -54,6 +54,8 @@ _WHY_FIXED = (
 @dataclass
 class Rules:
     """The derivatives a user gave; a function that returns one beside its value has no ``vjp``."""
+
+    __gradc_parts__: ClassVar = ("vjp", "jvp", "partials")
 
     vjp: AnyFunction | None = None
     jvp: AnyFunction | None = None

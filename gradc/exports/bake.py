@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gradc.tracing import Traced
-from gradc.tracing.core.state import Capture
+from gradc.tracing.captured.captures import Capture
 from gradc_codegen.abi import c_identifier
 from gradc_ir.build import constant
 from gradc_ir.core.builder import Builder

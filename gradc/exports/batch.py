@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff.batching import batch
-from gradc.pipeline import Request, derive, nested
+from gradc.pipeline import derive, nested
+from gradc.requests.request import Request
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import symbol
 

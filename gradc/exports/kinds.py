@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from gradc.pipeline import KINDS
+from gradc.requests.request import KINDS
 from gradc_ir.errors import ExportError
 
 # short words beside those of gradc.pipeline.KINDS

@@ -14,7 +14,9 @@ from gradc.exports.bake import Baked, baked
 from gradc.exports.batch import of_many
 from gradc.exports.formulas import formulas
 from gradc.exports.kinds import VALUE, Kind, with_value
-from gradc.pipeline import Options, Request, derive
+from gradc.pipeline import derive
+from gradc.requests.options import Options
+from gradc.requests.request import Request
 from gradc.runtime.export import Entry
 from gradc.tracing import Traced
 from gradc_codegen.abi import Order, Signature

@@ -22,10 +22,10 @@ from gradc.native.needs import needed
 from gradc.runtime.export import Entry
 from gradc.runtime.specialize import working
 from gradc_codegen.abi import Signature, c_identifier
-from gradc_codegen.arrays.fortran import libraries
 from gradc_codegen.compile_function import compile_object
 from gradc_codegen.files.shared import library_name, shared_library
 from gradc_codegen.hosts.casadi_functions import External, Matrix, external_text, symbols
+from gradc_codegen.libraries.routines import libraries
 from gradc_codegen.target.target import target
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ExportError

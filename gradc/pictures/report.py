@@ -14,12 +14,13 @@ from gradc.costs.cost import print_size
 from gradc.costs.operations import Operations, operations
 from gradc.pictures.page import SCRIPT, STYLE
 from gradc.pictures.svg import svg
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
 from gradc.reading.python_text import StatementWriter
 from gradc.reading.simple import simple
 from gradc.reading.statements import Block, Branch, Loop, Statement, statements
 from gradc.reports.dump import heading
 from gradc.reports.explain import Firing, firings
+from gradc.requests.request import Request
 from gradc_codegen.compile_function import Compilation
 from gradc_ir.core.graph import Function
 from gradc_ir.core.walk import nested

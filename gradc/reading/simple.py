@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gradc.autodiff.cotangents.masks import masks_at_once
-from gradc.pipeline import Request, by_algebra
+from gradc.pipeline import by_algebra
 from gradc.reading.shorter import SHORTER
+from gradc.requests.request import Request
 from gradc_ir.core.graph import Function
 
 

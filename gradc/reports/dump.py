@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gradc.pipeline import Request, after, before, derive
+from gradc.pipeline import after, before, derive
 from gradc.reading.python_text import python_text
 from gradc.reading.simple import simple
 from gradc.reports.steps import changed, count, print_steps
+from gradc.requests.request import Request
 from gradc.tracing import Traced
 from gradc.tracing.core.source import definition
 from gradc.tracing.rewriting.rewrite import rewritten_text

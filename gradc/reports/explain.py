@@ -10,8 +10,9 @@ from typing import Any
 
 from gradc.derivatives import TABLE as DERIVATIVES
 from gradc.derivatives import jvp
-from gradc.pipeline import Request, after, derive
+from gradc.pipeline import after, derive
 from gradc.reports.one_line import change
+from gradc.requests.request import Request
 from gradc.rules import all_rules
 from gradc.rules.engine import Kind, Rule, watch_firings
 from gradc.rules.final.finish import FAMILIES as LAST

@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gradc.pipeline import Options, Request, after, before, derive
+from gradc.pipeline import after, before, derive
 from gradc.reports.steps import count
+from gradc.requests.options import Options
+from gradc.requests.request import Request
 from gradc_ir import passes as language
 from gradc_ir.core.graph import Function
 from gradc_ir.pipeline import Pass, Pipeline

@@ -9,7 +9,9 @@ from types import TracebackType
 from gradc.autodiff.active import active_nodes
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.table import derivative_of
-from gradc.pipeline import Options, Request, differentiate, stabilise
+from gradc.pipeline import differentiate, stabilise
+from gradc.requests.options import Options
+from gradc.requests.request import Request
 from gradc.tracing import NeedsConcreteSize, Traced
 from gradc.tracing.core import source
 from gradc.tracing.record.trace_past_errors import Survey, SurveyEnds, surveying

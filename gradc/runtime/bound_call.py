@@ -12,7 +12,7 @@ from gradc.arguments import flags
 from gradc.runtime.prepared import Part, Prepared
 from gradc.runtime.quick_call import Call, CalledByAttribute, quick_call
 from gradc.traceback import boundary
-from gradc.tracing import current
+from gradc.tracing.captured.top import is_tracing
 from gradc_codegen.calls import cells
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import ShapeError, TraceError
@@ -44,7 +44,7 @@ class BoundCall(CalledByAttribute, Generic[R]):
     def __init__(
         self, owner: Any, method: Method, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
-        if current() is not None:
+        if is_tracing():
             raise TraceError(
                 "a call cannot be bound inside a function that is traced",
                 help="call the function itself",
@@ -85,6 +85,10 @@ class BoundCall(CalledByAttribute, Generic[R]):
                 )
         found = self._prepared()
         return call.answer(_known(found)) if isinstance(found, Prepared) else found
+
+    def __reduce__(self) -> Any:
+        """Pickle with the arguments as they are now."""
+        return BoundCall, (self._owner, self._method, self._args, self._kwargs)
 
     def __repr__(self) -> str:
         return f"<bound call of {self._owner!r}>"

@@ -10,15 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradc.tracing.checks.checks import Checks
-from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array
-from gradc_ir.core.walk import nested
 from gradc_ir.errors import GradcError, LoopError, ShapeError
 from gradc_ir.forks import Depth, lock_across_forks
-from gradc_ir.interpreter.interpret import interpret
-from gradc_ir.interpreter.limit import limited_loops, too_many_steps
-from gradc_ir.interpreter.tape import taped_loops
 
 if TYPE_CHECKING:
     from gradc_codegen.interface.python_kernel import Kernel
@@ -85,6 +80,8 @@ class Executable:
 
 
 def _interpret(function: Function, arrays: Sequence[Array]) -> list[Array]:
+    from gradc_ir.interpreter.interpret import interpret  # few calls are interpreted
+
     return list(interpret(function, arrays))
 
 
@@ -112,6 +109,8 @@ def _after(error: Exception, function: Function, arrays: Sequence[Array]) -> lis
     from gradc_codegen.abi import Status
     from gradc_codegen.interface.python_kernel import KernelStatus
     from gradc_codegen.interface.tape_growth import TapeTooLong
+    from gradc_ir.core.binding import bind_sizes
+    from gradc_ir.interpreter.limit import limited_loops, too_many_steps
 
     if isinstance(error, KernelStatus):
         if error.status is Status.LIMIT:
@@ -136,10 +135,14 @@ def _is_set(name: str) -> bool:
 
 def _calls_kernels(function: Function) -> bool:
     """Whether a status may be that of an exported kernel it calls."""
+    from gradc_ir.core.walk import nested
+
     return any(node.attributes.get("kernel", False) for _, node in nested(function))
 
 
 def _too_many_steps(function: Function, steps: int, needed: int) -> LoopError:
+    from gradc_ir.interpreter.tape import taped_loops
+
     loops = taped_loops(function)
     unit, name = (2**30, "GiB") if needed >= 2**30 else (2**20, "MiB")
     room = f"{needed / unit:.1f} {name}" if needed else "more memory than there is"

@@ -11,10 +11,11 @@ from gradc.arguments.flags import exact_key
 from gradc.calls.derivation import Derivation
 from gradc.calls.signature import Bound, WideInteger
 from gradc.calls.traceable import Traceable
-from gradc.runtime.specialize import Family, Signature, Specialization, log
+from gradc.runtime.specialize import Family, Signature, Specialization
 from gradc.scopes import scopes_key
 from gradc.tracing.core.signals import NeedsNumber
 from gradc_ir.errors import TraceError
+from gradc_ir.telling.log import log
 
 # A function met with ever new static arguments or dtypes forgets the older ones.
 _MOST_GROUPS = 256

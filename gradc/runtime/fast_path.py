@@ -14,8 +14,8 @@ from gradc.arguments import flags, pytree
 from gradc.calls.outputs import Place
 from gradc.runtime.prepared import Part, Prepared
 from gradc.scopes import changed_by_blocks
-from gradc.tracing.core.state import MISSING, Capture, Guard, SameElements
-from gradc.tracing.lens.reads import Attribute, CodeOf, Entry, Member
+from gradc.tracing.captured.captures import MISSING, Capture, Guard, SameElements
+from gradc.tracing.captured.reads import Attribute, CodeOf, Entry, Member
 from gradc_codegen.calls.plan import CallLayout, NoPlan, Plan
 from gradc_codegen.calls.steps import Form
 from gradc_ir.core.types import Array, DType, Type

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -17,15 +17,12 @@ from gradc.runtime.executable import Executable
 from gradc.runtime.prepared import Part, Prepared, Results, pushed_parts
 from gradc.runtime.quick_call import Call, Learner
 from gradc.traceback import cut
-from gradc.tracing import current, inline
-from gradc.tracing.core.as_tracer import as_tracer
-from gradc.tracing.core.tracer import read
+from gradc.tracing.captured.top import is_tracing
 from gradc_codegen.calls import cells
 from gradc_codegen.calls.door import OWN_STATE, definition, door, state_of
 from gradc_codegen.calls.plan import CallLayout, Plan
-from gradc_ir import build
 from gradc_ir.core.types import Array
-from gradc_ir.errors import ShapeError
+from gradc_ir.errors import PickleError, ShapeError
 
 _DOCS = {
     "pullback": "pullback(cotangent)\n--\n\n"
@@ -78,6 +75,13 @@ class SecondHalf:
 
     def _owner(self) -> Any:
         return self
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled: a function's state is a point's. Raises PickleError."""
+        raise PickleError(
+            f"a {self.name} keeps the values of one point, and is not sent to another process",
+            help="send the function and the point, and ask for it there",
+        )
 
     def make_door(self, plan: Plan, layout: CallLayout, residuals: int) -> None:
         """Have a plan make the function, of the last results."""
@@ -143,6 +147,8 @@ class Pullback(SecondHalf):
 
     def traced(self, point: Any, residuals: Sequence[Array], args: tuple[Any, ...]) -> Any:
         """Return what the function returns in the trace that calls it."""
+        from gradc.tracing.record.trace import inline  # which a trace has loaded
+
         (cotangent,) = args
         leaves = self._answer.cotangents(cotangent)
         function = self._executable.function
@@ -205,6 +211,8 @@ class Linearized(SecondHalf):
 
     def traced(self, point: Any, residuals: Sequence[Array], args: tuple[Any, ...]) -> Any:
         """Return what the function returns in the trace that calls it."""
+        from gradc.tracing.record.trace import inline  # which a trace has loaded
+
         bound = point[0]
         wrt = tuple(i for i, tangent in enumerate(args) if tangent is not None)
         zeros = tuple(
@@ -220,7 +228,7 @@ class Linearized(SecondHalf):
 def _run(half: SecondHalf, state: tuple[Any, ...], /, *args: Any) -> Any:
     point, residuals = state[OWN_STATE], state[OWN_STATE + 1 :]
     try:
-        if current() is not None:
+        if is_tracing():
             return half.traced(point, residuals, args)
         call = Call(half.learner, args, {}, cells.version())
         return call.answer(half.prepared(point, residuals, args))
@@ -246,6 +254,10 @@ def _of_state(residuals: Sequence[Array]) -> list[Part]:
 
 def _seeds(function: Any, residuals: Sequence[Array], given: Sequence[Any]) -> list[Any]:
     """Return residuals and tangents as values of the running trace, of the types they must have."""
+    from gradc.tracing.core.as_tracer import as_tracer
+    from gradc.tracing.core.tracer import read
+    from gradc_ir import build
+
     values = [read(as_tracer(array.copy())) for array in residuals]
     for leaf, type_ in zip(given, function.param_types[len(values) :], strict=True):
         value = read(as_tracer(leaf))

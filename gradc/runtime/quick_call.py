@@ -198,12 +198,17 @@ class Door(CalledByAttribute):
         """Build the answer in the trace that calls it."""
         return self.__call__(*args, **kwargs)
 
+    @property
+    def owner(self) -> Any:
+        """What it is a method of."""
+        return self._owner()
+
     def __reduce__(self) -> Any:
         """Pickle as the method of what it belongs to."""
-        return getattr, (self._owner(), self.__name__)
+        return getattr, (self.owner, self.__name__)
 
     def __repr__(self) -> str:
-        return f"<{self.__name__} of {self._owner()!r}>"
+        return f"<{self.__name__} of {self.owner!r}>"
 
 
 def weak_owner(owner: _Owner, again: Callable[[], _Owner]) -> Callable[[], _Owner]:

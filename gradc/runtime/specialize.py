@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,17 +19,19 @@ from typing import Any, TypeVar, cast
 
 from gradc.calls.derivation import Derivation
 from gradc.calls.traceable import Traceable
-from gradc.pipeline import Request, final_functions, pushing
+from gradc.kept import traces
+from gradc.kept.traces import Found, Question
+from gradc.requests.request import Request
 from gradc.runtime.executable import Executable
-from gradc.tracing import NeedsConcreteSize, Traced
-from gradc_ir import ops
-from gradc_ir.core.binding import bind_sizes
-from gradc_ir.core.graph import Function
-from gradc_ir.core.sizes import Size, evaluate, symbol, symbols
-from gradc_ir.core.types import Array, DType, Type, dtype_of
-from gradc_ir.core.walk import nested
+from gradc.runtime.fitting import Least, Shapes, fits, fits_sizes
+from gradc.tracing.captured.traced import Traced
+from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber
+from gradc_ir.core.sizes import Size, symbol
+from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.forks import Depth, give_way, lock_across_forks
+from gradc_ir.telling.log import log
+from gradc_ir.telling.phases import DISK, measured, phase, told
 
 # One thread traces and compiles at a time; a function that is traced may compile another.
 _compiling = lock_across_forks(Depth.WORK)
@@ -47,9 +47,9 @@ _mine = _Mine()
 # cost little, and the kernels, which cost memory and a look at each when a new shape comes.
 _MOST_SHAPES = 1024
 _MOST_KERNELS = 128
+# What takes more seconds than this is told with what would shorten it.
+_LONG = 2.0
 
-Shapes = tuple[tuple[int, ...], ...]
-Least = tuple[tuple[Size, int], ...]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -131,6 +131,8 @@ class Specialization:
         """
         if len(given) == len(self.request.wrt):
             return self.executables[1]
+        from gradc.pipeline import pushing  # which few calls need
+
         with _compiling:
             if given not in self._pushes:
                 options = self.request.options
@@ -203,49 +205,50 @@ class Family:
         if not captured and shapes in self._by_shapes and self._by_shapes[shapes] is made:
             return True
         every = [*shapes, *(array.shape for array in captured)]
-        return _fits(made.traced.function, every, made.least)
+        return fits_sizes(made.traced.function, every, made.least)
 
     def _specialize(self, leaves: Sequence[Array], shapes: Shapes) -> Specialization:
-        with collector_paused():
+        with collector_paused(), measured() as phases:
             self._seen.append(shapes)
             try:
-                return self._compile(leaves, shapes)
+                return self._compile(leaves, shapes, phases)
             except BaseException:
                 self._seen.pop()  # a call that failed says nothing about the sizes to come
                 raise
 
-    def _compile(self, leaves: Sequence[Array], shapes: Shapes) -> Specialization:
+    def _compile(
+        self, leaves: Sequence[Array], shapes: Shapes, phases: dict[str, float]
+    ) -> Specialization:
         start = time.perf_counter()
         concrete = [Type(dtype_of(leaf.dtype), leaf.shape) for leaf in leaves]
         again = shapes in self._seen[:-1]
         reason = "something captured from outside changed" if again else "a new size"
         reason = reason if len(self._seen) > 1 else self._reason
-        traced = None
-        is_last = self._asked.of == "value"
+        found: Found | None = None
         if len(self._seen) > 1 and not self._per_size:
             general = list(generalize(concrete, self._seen))
             if general != concrete:
                 try:
-                    traced = self._source.trace(general, is_last=is_last)
+                    found = self._found(general, shapes)
                 except NeedsConcreteSize as why:
                     self._per_size = str(why) or "a size is needed as a number"
                 except ShapeError:
-                    traced = None  # the trace with numbers decides, and shows them in its message
-                if traced is not None and fits(traced, shapes):
+                    found = None  # the trace with numbers decides, and shows them in its message
+                if found is not None:
                     reason = "a second size: sizes that changed are symbols"
-                else:
-                    traced = None
-        if traced is None:
-            traced = self._source.trace(concrete, is_last=is_last)
+        if found is None:
+            found = self._found(concrete)
+            assert found is not None  # these are the sizes of the arguments
             if self._per_size:
                 reason = f"one kernel per size: {self._per_size}"
         options = self._source.options
-        request = self._asked.request(traced, self._wrt, options, traced.function.names.__getitem__)
         executables = tuple(
-            Executable(function, options.debug_nans, options.blas, None if half else traced.checks)
-            for half, function in enumerate(final_functions(traced.function, request))
+            Executable(
+                function, options.debug_nans, options.blas, None if half else found.traced.checks
+            )
+            for half, function in enumerate(found.functions)
         )
-        made = Specialization(traced, request, executables, least_sizes(traced))
+        made = Specialization(found.traced, found.request, executables, found.least)
         if len(self._made) >= _MOST_KERNELS:
             oldest = self._made[0]
             kept = {key: one for key, one in self._by_shapes.items() if one is not oldest}
@@ -256,15 +259,47 @@ class Family:
         seconds = time.perf_counter() - start
         signature = Signature(
             self._asked.of,
-            spec_of(traced),
+            spec_of(found.traced),
             "; ".join([reason, *(each.reason for each in executables if each.reason)]),
             seconds,
             all(each.kernel is not None for each in executables),
         )
         self._record(signature)
-        log("compile", "%s: %s", self._source.name, signature)
-        for note in traced.loops:
+        log("compile", "%s: %s; %s", self._source.name, signature, told(phases))
+        for note in found.traced.loops:
             log("capture", "%s: %s", self._source.name, note)
+        if seconds > _LONG:
+            from gradc.reports.slow import what_would_help  # few take so long
+
+            helps = what_would_help(found.traced, found.functions, phases)
+            log("compile", "%s took %.1f s: %s", self._source.name, seconds, helps)
+        return made
+
+    def _found(self, types: Sequence[Type], shapes: Shapes | None = None) -> Found | None:
+        """Return what the function is at these types, traced or kept on disk.
+
+        None where it was traced for symbolic sizes and serves no arguments of these shapes.
+        """
+        is_last = self._asked.of == "value"
+        question = Question(self._source, self._asked, self._wrt, tuple(types), is_last)
+        with phase(DISK):
+            place = traces.place_of(question)
+            kept = None if place is None else traces.find(question, place)
+        if isinstance(kept, traces.Stopped):
+            raise kept.signal
+        if kept is not None:
+            return kept if shapes is None or fits(kept.traced, shapes, kept.least) else None
+        from gradc.runtime.trace_anew import trace_anew  # what traces and derives
+
+        try:
+            made = trace_anew(question, shapes)
+        except (NeedsConcreteSize, NeedsNumber) as stop:
+            if place is not None:
+                traces.keep(question, place, traces.Stopped(stop))
+            raise
+        if made is not None and place is not None:
+            with phase(DISK):
+                traces.keep(question, place, made)
         return made
 
 
@@ -295,42 +330,6 @@ def _symbol_names() -> Iterator[str]:
         number += 1
 
 
-def least_sizes(traced: Traced) -> Least:
-    """Return symbolic sizes that must be so large, since a smaller one is traced by itself.
-
-    A largest or smallest element does not exist along an axis of size 0, which is refused with its
-    line; of some functions the trace has other ops for small sizes.
-    """
-    function = traced.function
-    found = {
-        node.operands[0].type.shape[axis]: 1
-        for _, node in nested(function)
-        if node.op in (ops.reduce_max, ops.reduce_min)
-        and node.operands[0].type.dtype is not DType.BOOL  # any and all have a value
-        for axis in node.attributes["axes"]
-    } | dict(traced.least)
-    told = {name for type_ in function.param_types for name in type_.symbols}
-    return tuple(
-        (size, least)
-        for size, least in found.items()
-        if (names := symbols(size)) and told.issuperset(names)
-    )
-
-
-def _fits(function: Function, shapes: Sequence[tuple[int, ...]], least: Least = ()) -> bool:
-    try:
-        values = bind_sizes(function.param_types, shapes)
-    except ShapeError:
-        return False
-    return all(evaluate(size, values) >= number for size, number in least)
-
-
-def fits(traced: Traced, shapes: Shapes) -> bool:
-    """Whether a function that was traced for symbolic sizes serves arguments of these shapes."""
-    captured = [capture.read().shape for capture in traced.captures]
-    return _fits(traced.function, [*shapes, *captured], least_sizes(traced))
-
-
 @contextmanager
 def collector_paused() -> Iterator[None]:
     """Hold the cyclic garbage collector while graphs are built.
@@ -345,12 +344,3 @@ def collector_paused() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def log(topic: str, message: str, *values: Any) -> None:
-    """Log to the logger ``gradc``, and to standard error when ``GRADC_LOG`` names the topic."""
-    logging = sys.modules.get("logging")  # whoever listens has loaded it
-    if logging is not None:
-        logging.getLogger("gradc").debug(message, *values)
-    if topic in os.environ.get("GRADC_LOG", "").split(","):
-        print("gradc: " + message % values, file=sys.stderr)

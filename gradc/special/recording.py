@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building.floats import as_float, record_floats
+from gradc.tracing.captured.top import state
 from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
-from gradc.tracing.core.state import state
 from gradc.tracing.core.table import call
 from gradc.tracing.registry.dispatch import wrap_known
 from gradc_ir.core.op import TABLE

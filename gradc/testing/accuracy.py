@@ -11,7 +11,8 @@ import numpy as np
 
 from gradc.api.compile import compiled
 from gradc.calls.signature import bind_types
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.runtime.executable import Executable
 from gradc.testing.sampling import Ranges, points
 from gradc_ir.core.graph import Function

@@ -19,13 +19,17 @@ import numpy as np
 
 from gradc.api.compile import compiled
 from gradc.arguments import pytree
-from gradc.pipeline import Options, Request, derive
+from gradc.pipeline import derive
+from gradc.requests.options import Options
+from gradc.requests.request import Request
 from gradc.runtime.executable import Executable
-from gradc.runtime.specialize import fits, generalize
+from gradc.runtime.fitting import fits
+from gradc.runtime.specialize import generalize
+from gradc.runtime.trace_anew import least_sizes
 from gradc.testing.c_kernel import CKernel, NoKernel
 from gradc.testing.sampling import check_least
 from gradc.tracing import NeedsConcreteSize, Traced
-from gradc_codegen.arrays.fortran import routines_in
+from gradc_codegen.libraries.routines import routines_in
 from gradc_ir.core.types import Array
 from gradc_ir.errors import ShapeError
 from gradc_ir.meaning.ulp_distance import same_bits
@@ -199,7 +203,7 @@ class _Injected:
             traced = self.compiled._at(self.bound).trace(types)
         except ShapeError as misfit:
             raise NoKernel(f"its sizes are not free: {misfit.what}") from None
-        if not fits(traced, shapes):
+        if not fits(traced, shapes, least_sizes(traced)):
             raise NoKernel("its sizes are not free: those of the arguments do not fit the others")
         return traced
 

@@ -10,7 +10,8 @@ from gradc.arguments import pytree
 from gradc.calls.signature import bind_types
 from gradc.costs.ceilings import Ceilings, ceilings
 from gradc.costs.measured import Measured, measure
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.testing.sampling import sample_arguments, within
 from gradc.tracing import Traced
 from gradc_ir.core import sizes

@@ -69,7 +69,7 @@ def _code(problems: list[str]) -> Iterator[tuple[str, str]]:
     """Yield what code is made for, and by which libraries; a kernel is tried last."""
     import llvmlite.binding as llvm
 
-    from gradc_codegen.arrays import blas_threads
+    from gradc_codegen.libraries import blas_threads
     from gradc_codegen.target.target import host
 
     machine = host()

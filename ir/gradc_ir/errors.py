@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import pickle
 from collections.abc import Iterable
 
 from gradc_ir.location import Location, shown
@@ -77,10 +78,13 @@ class IndexError(GradcError, builtins.IndexError):
     def located(self, at: Location | None) -> GradcError:
         """Return this error with the user's line, or what such an index means at that line."""
         if self.at is None and at is not None and at.outside is not None:
-            meant = at.outside(at)
-            if isinstance(meant, GradcError):
-                return meant
+            kind, what, help = at.outside
+            return _OUTSIDE[kind](what, at=at, help=help)
         return super().located(at)
+
+
+# what an index outside its axis may be said to be
+_OUTSIDE: dict[str, type[GradcError]] = {"ShapeError": ShapeError, "IndexError": IndexError}
 
 
 class LoopError(GradcError, RuntimeError):
@@ -109,6 +113,10 @@ class NonFiniteError(GradcError, FloatingPointError):
 
 class GradientArityError(GradcError, ValueError):
     """A user's gradient function returned the wrong number of gradients."""
+
+
+class PickleError(GradcError, pickle.PicklingError):
+    """Something that a function reads cannot be sent to another process."""
 
 
 class RuleError(GradcError, ValueError):

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import linecache
 import unicodedata
-from collections.abc import Callable
 from types import CodeType
 from typing import NamedTuple, TypeAlias
+
+
+class Outside(NamedTuple):
+    """What an index outside its axis means: a name in gradc_ir.errors, what failed, and a cure."""
+
+    kind: str
+    what: str
+    help: str
 
 
 class _Line(NamedTuple):
@@ -21,7 +28,7 @@ class Location(_Line):
     What follows is no part of what a location equals.
 
     ``instruction`` is the code object and the position in it that the value came from, when known:
-    the columns are looked up when an error is shown. ``outside`` makes the error for an index
+    the columns are looked up when an error is shown. ``outside`` is the error for an index
     outside its axis, where that means something else. ``is_whole``: the value is all that the
     expression there gives, and no step on the way, so that a variable it is assigned to names it.
     ``derived`` says of what is made by differentiation what of: ``g_`` is the cotangent, ``d`` the
@@ -30,13 +37,13 @@ class Location(_Line):
     """
 
     instruction: tuple[CodeType, int] | None = None
-    outside: Callable[[Location], Exception] | None = None
+    outside: Outside | None = None
     is_whole: bool = False
     derived: str = ""
     caller: Location | None = None
     named: str | tuple[str | None, ...] | None = None
 
-    def with_outside(self, outside: Callable[[Location], Exception]) -> Location:
+    def with_outside(self, outside: Outside) -> Location:
         """Return the same place, where an index outside its axis is another error."""
         made = self._variant(self.is_whole, self.derived, self.caller)
         made.outside = outside

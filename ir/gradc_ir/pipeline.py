@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 
 from gradc_ir.core.graph import Function
 from gradc_ir.core.op import Op
+from gradc_ir.telling.phases import phase
 from gradc_ir.verify import verify
 
 # Is told the name of a step and the function after it.
@@ -42,15 +43,23 @@ class Pipeline:
     ----------
     ops: those by name that the passes may make besides the ops of the language.
     symbols: sizes that the functions around a body bind.
+    phase: which phase of a compilation it is a part of, "" where that is its caller's business.
     """
 
     name: str
     passes: tuple[Pass, ...]
     ops: Mapping[str, Op] = field(default_factory=dict)
     symbols: tuple[str, ...] = ()
+    phase: str = ""
 
     def __call__(self, function: Function, watch: Watch | None = None) -> Function:
         """Run the passes in order, each result verified; ``watch`` is told its name and result."""
+        if self.phase:
+            with phase(self.phase):
+                return self._run(function, watch)
+        return self._run(function, watch)
+
+    def _run(self, function: Function, watch: Watch | None) -> Function:
         for step in self.passes:
             made = step(function)
             if made is not function:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from gradc_codegen.arrays import blas_threads
+from gradc_codegen.libraries import blas_threads
 from gradc_codegen.machine import jit
 from gradc_ir.errors import GradcError
 from tests.in_threads import in_threads

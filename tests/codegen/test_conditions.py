@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.tracing import trace
 from gradc_codegen.lower.lower import lower_nest
 from gradc_codegen.schedule.choices import Choices

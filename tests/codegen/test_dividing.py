@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.tracing import trace
 from gradc_codegen.interface.python_kernel import Kernel
 from gradc_codegen.lower.lower import lower_nest

@@ -10,7 +10,8 @@ import pytest
 
 from benchmarks.rows import ROWS
 from benchmarks.rows.row import Row, make_case
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.tracing import trace
 from gradc_codegen.compile_function import Compilation
 from gradc_codegen.interface.python_kernel import Kernel

@@ -7,9 +7,9 @@ import ctypes
 import pytest
 import scipy.special
 
+from gradc_codegen.libraries.scipy_pointers import SYMBOL, address
 from gradc_codegen.machine.jit import compile_module, load_object
 from gradc_codegen.math import scipy_words
-from gradc_codegen.math.scipy_pointers import SYMBOL, address
 
 TEXT = """
 declare double @gradc_scipy_erfcx(double, i32)

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 
 import gradc
-from gradc.pipeline import Options, Request, derive
+from gradc.pipeline import derive
+from gradc.requests.options import Options
+from gradc.requests.request import Request
 from gradc.tracing import PythonNumber, trace
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Type, dtype_of

@@ -14,7 +14,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from benchmarks.accuracy.truth import evaluate
-from gradc.pipeline import Options, Request, derive
+from gradc.pipeline import derive
+from gradc.requests.options import Options
+from gradc.requests.request import Request
 from gradc.rules.engine import watch_firings
 from gradc.tracing import trace
 from gradc_ir.core.types import Array

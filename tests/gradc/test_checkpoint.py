@@ -14,7 +14,8 @@ import pytest
 import gradc
 from gradc.derivatives import jvp, vjp
 from gradc.derivatives.control.checkpointed import binomial
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.tracing import trace
 from gradc_codegen.lower.lower import lower
 from gradc_codegen.machine.jit import compile_module

@@ -11,8 +11,10 @@ import click
 import pytest
 
 from gradc.cli.main import COMMANDS, group
-from gradc.pipeline import KINDS, Options, after, before
+from gradc.pipeline import after, before
 from gradc.reports.dump import STAGES
+from gradc.requests.options import Options
+from gradc.requests.request import KINDS
 from gradc.rules import EXACT, FAST, STABLE
 from gradc_codegen.schedule.passes.prepare import preparation
 from tests.gradc.command_line import SPEC, in_a_folder_with_a_model, run, succeed

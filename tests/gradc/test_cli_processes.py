@@ -71,6 +71,7 @@ RIGHT = [
     (["export", *LOSS, "--out", "built"], 0),
     (["passes", *LOSS, "--of", "grad"], 0),
     (["rules", "verify", "log1p-exp", "neg-neg"], 0),
+    (["cache", "info"], 0),
 ]
 # other forms of some
 MORE = [
@@ -82,6 +83,8 @@ MORE = [
     (["passes"], 0),
     (["rules", "list", "--family", "softplus"], 0),
     (["rules", "show", "log1p-exp"], 0),
+    (["cache", "verify"], 0),
+    (["cache", "clear"], 0),
 ]
 WRONG = [
     ["doctor", "nothing.py:f"],
@@ -95,6 +98,7 @@ WRONG = [
     ["export", *LOSS, "--out", "model.py"],
     ["passes", "model.py:refused", "--spec", "x: f64"],
     ["rules", "show", "nothing"],
+    ["cache", "nothing"],
 ]
 
 

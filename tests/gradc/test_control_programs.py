@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from gradc.derivatives import jvp, vjp
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.runtime.executable import Executable
 from gradc_ir.core.graph import Function
 from gradc_ir.errors import LoopError

@@ -10,7 +10,9 @@ import pytest
 
 import gradc
 from gradc.distribution import DistributeLoops
-from gradc.pipeline import Options, Request, after, differentiate, stabilise
+from gradc.pipeline import after, differentiate, stabilise
+from gradc.requests.options import Options
+from gradc.requests.request import Request
 from gradc.tracing import trace
 from gradc_ir.core.graph import Function
 from gradc_ir.core.walk import nested

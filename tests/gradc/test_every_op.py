@@ -11,7 +11,8 @@ import pytest
 import sympy
 
 from gradc.autodiff.table import TABLE as DERIVATIVES
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.rules.verify.meaning import real_functions
 from gradc.runtime.executable import Executable
 from gradc_ir import build, ops

@@ -12,7 +12,8 @@ import pytest
 
 import gradc
 from gradc.derivatives import vjp
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.rules import EXACT, Rule, find
 from gradc.rules.exact import STRUCTURE
 from gradc.rules.verify.balls import Ball, digits, is_nan, power

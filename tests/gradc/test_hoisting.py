@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.pipeline import Options, Request, derive
+from gradc.pipeline import derive
+from gradc.requests.options import Options
+from gradc.requests.request import Request
 from gradc.tracing import trace
 from gradc_ir.core.graph import Function
 from gradc_ir.interpreter.interpret import interpret

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 
 from gradc.derivatives import jvp, vjp
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.runtime.executable import Executable
 from gradc.tracing import NeedsConcreteSize, trace
 from gradc_ir.core.sizes import symbol

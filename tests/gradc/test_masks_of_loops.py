@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.runtime.executable import Executable
 from gradc.tracing import trace
 from gradc_ir.core.graph import Function, Node

@@ -11,7 +11,7 @@ from scipy import integrate, ndimage
 
 import gradc
 from gradc.native.needs import needed
-from gradc_codegen.target import pycapsule
+from gradc_codegen.libraries import pycapsule
 from gradc_ir.errors import DTypeError, ExportError, MissingLibraryError
 from tests.abi.signatures import rosen
 

@@ -12,7 +12,8 @@ import pytest
 
 import gradc
 from gradc.arguments.flags import Static
-from gradc.pipeline import Request, differentiate, stabilise
+from gradc.pipeline import differentiate, stabilise
+from gradc.requests.request import Request
 from gradc.tracing import trace
 from gradc_ir.interpreter.interpret import interpret
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.calls.policies import ApplyPolicies, Policies
+from gradc.calls.apply_policies import ApplyPolicies
+from gradc.calls.policies import Policies
 from gradc.derivatives import vjp
 from gradc.tracing import trace
 from gradc_ir.interpreter.interpret import interpret

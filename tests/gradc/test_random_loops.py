@@ -12,7 +12,8 @@ import pytest
 
 import gradc
 from gradc.arguments import pytree
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.runtime.executable import Executable
 from gradc.tracing import NeedsConcreteSize, trace
 from gradc_ir.core.graph import Function

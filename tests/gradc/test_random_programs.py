@@ -9,7 +9,9 @@ import pytest
 from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
-from gradc.pipeline import Options, Request, derive
+from gradc.pipeline import derive
+from gradc.requests.options import Options
+from gradc.requests.request import Request
 from gradc.runtime.executable import Executable
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.tracing import trace
 from gradc_ir.core.types import DType, Type
 

@@ -10,7 +10,8 @@ import pytest
 
 import gradc
 from gradc.derivatives import vjp
-from gradc.pipeline import Request, derive
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.rules import EXACT, STABLE, Simplify, Stabilise
 from gradc.rules.verify.accuracy import graph_of
 from gradc.rules.verify.meaning import sides

@@ -11,7 +11,9 @@ import pytest
 
 import gradc
 from gradc.derivatives import vjp
-from gradc.pipeline import Options, Request, derive
+from gradc.pipeline import derive
+from gradc.requests.options import Options
+from gradc.requests.request import Request
 from gradc.testing import check_grads
 from gradc_ir.core.graph import Function
 from gradc_ir.core.walk import nested

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gradc_ir.core import sizes
 from gradc_ir.core.sizes import Expr, Size, symbol
-from gradc_ir.text.size_text import parse_size
+from gradc_ir.text.size_text import parse_size, size_text
 
 N, M = symbol("n"), symbol("m")
 NAMES = ("n", "m", "rows")
@@ -140,3 +140,12 @@ def test_a_symbol_is_an_identifier() -> None:
     assert isinstance(symbol("n"), Expr)
     with pytest.raises(ValueError, match="identifier"):
         symbol("2n")
+
+
+def test_sizes_of_many_terms_are_no_texts() -> None:
+    size: Size = symbol("n")
+    assert size_text(sizes.maximum(size - 1, 0)) == "max(n - 1, 0)"
+    for number in range(12):
+        size *= symbol("n") + symbol(f"a{number}")
+    with pytest.raises(ValueError, match="not a size"):
+        size_text(size)

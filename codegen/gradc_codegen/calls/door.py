@@ -104,11 +104,39 @@ class _State(tuple[Any, ...]):
         return _Pickled, (self[2](),)
 
 
+class _Run:
+    """Runs the calls that no plan is for; in a pickle the owner stands for it, too."""
+
+    __slots__ = ("__name__", "_owner", "_run")
+
+    def __init__(self, run: Callable[..., Any], owner: Callable[[], Any]) -> None:
+        self.__name__ = "run"
+        self._run = run
+        self._owner = owner
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it."""
+        return self._run(*args, **kwargs)
+
+    def __reduce__(self) -> Any:
+        """Pickle as the owner: cloudpickle takes methods apart."""
+        return _Pickled, (self._owner(),)
+
+
 class _Pickled:
-    """Stands for a callable's state in a pickle; ``run`` is what it is an attribute of."""
+    """Stands for the parts of a callable in a pickle: what it is an attribute of has its names."""
 
     def __init__(self, run: Any) -> None:
         self.run = run
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "run":
+            raise AttributeError(name)
+        return getattr(self.run, name)
+
+    def __call__(self, state: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Call what it is an attribute of."""
+        return self.run(*args, **kwargs)
 
 
 def door(
@@ -135,7 +163,8 @@ def door(
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    made: Callable[..., Any] = make(definition(name, doc), types.MethodType(run, whole), None)
+    bound = types.MethodType(_Run(run, owner), whole)
+    made: Callable[..., Any] = make(definition(name, doc), bound, None)
     return made
 
 

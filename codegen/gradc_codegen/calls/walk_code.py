@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 
 from gradc_codegen.calls import walker
-from gradc_codegen.machine.jit import LoadedModule, compile_module
-from gradc_codegen.machine.optimize import LONG
+from gradc_codegen.machine.jit import LoadedModule, kept_module
 
 
 def address() -> int:
@@ -22,4 +21,4 @@ def address_for_objects() -> int:
 @functools.cache
 def _code() -> LoadedModule:
     # what the optimiser would gain besides is a few ns of a call, and costs five times the time
-    return compile_module(walker.text(), level=LONG)
+    return kept_module(walker.text(), "long")

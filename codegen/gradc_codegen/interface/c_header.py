@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gradc_codegen.abi import STATUS_MEANING, Argument, Signature, Status
-from gradc_codegen.arrays.fortran import libraries
 from gradc_codegen.interface import c_by_name
 from gradc_codegen.interface.c_by_name import ABI_MAJOR, ABI_MINOR
+from gradc_codegen.libraries.routines import libraries
 from gradc_codegen.target.target import Target
 from gradc_ir.core.types import Type
 

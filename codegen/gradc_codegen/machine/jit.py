@@ -8,17 +8,20 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, TypeAlias
 
 import llvmlite.binding as llvm
 
-from gradc_codegen.arrays import blas_threads, fortran
-from gradc_codegen.machine.optimize import Effort, effort, optimize, parse
-from gradc_codegen.math import formulas, scipy_pointers
-from gradc_codegen.math.emulation import provided
+from gradc_codegen.cache import objects
+from gradc_codegen.cache.objects import Object
+from gradc_codegen.libraries import blas_threads, routines, scipy_pointers
 from gradc_codegen.target.target import LOCK, Target, target
 from gradc_ir.core import foreign
 from gradc_ir.errors import VerifyError
+
+# How hard LLVM tries: a level, or as for long code without loops; None chooses by size.
+Level: TypeAlias = Literal[0, 1, 2, "long"] | None
 
 
 class LoadedModule:
@@ -48,7 +51,10 @@ class LoadedModule:
 
 
 def compile_module(
-    text: str | Sequence[str], cpu: str = "native", level: int | Effort | None = None
+    text: str | Sequence[str],
+    cpu: str = "native",
+    level: Level = None,
+    addresses: Mapping[str, int] | None = None,
 ) -> LoadedModule:
     """Return the machine code of a module, loaded into this process.
 
@@ -58,28 +64,55 @@ def compile_module(
         in this process (libm), or
         in SciPy (BLAS, LAPACK, special functions).
     cpu: ``native``, or LLVM's name of a CPU whose features this machine has.
-    level: 0, 1 or 2, or how hard to try; None chooses by size.
+    level: 0, 1 or 2, or ``"long"``, which is for code without loops; None chooses by size.
+    addresses: where further external functions are.
 
     Raises
     ------
     GradcError: the code needs SciPy, which is missing.
     VerifyError: LLVM refuses the text.
     """
+    return load_object(*_emitted(text, cpu, level), addresses)
+
+
+def kept_module(
+    text: str, level: Level = None, addresses: Mapping[str, int] | None = None
+) -> LoadedModule:
+    """Return what :func:`compile_module` does, of code that every process needs alike.
+
+    The text is that of every process: it has no address of this one's in it.
+    """
+    key = objects.key_of(b"text", text.encode(), str(level).encode())
+    found = None if key is None else objects.find(key)
+    if found is None:
+        found = _emitted(text, "native", level)
+        if key is not None:
+            objects.keep(key, found)
+    return load_object(*found, addresses)
+
+
+def _emitted(text: str | Sequence[str], cpu: str, level: Level) -> Object:
+    # LLVM's passes, which code that is kept does without
+    from gradc_codegen.machine.optimize import LONG, effort, optimize, parse
+    from gradc_codegen.math.emulation import provided
+
     with LOCK:
         machine_of = target(cpu)
         given = [text] if isinstance(text, str) else text
         texts = [provided(each, machine_of) for each in given]
-        how = effort(texts, level)
+        how = LONG if level == "long" else effort(texts, level)
         module = parse(texts, machine_of, how)
         names = tuple(
             function.name
             for function in module.functions
             if not function.is_declaration and function.linkage is not llvm.Linkage.internal
         )
-        return load_object(optimize(module, machine_of, how).object(), names)
+        return Object(optimize(module, machine_of, how).object(), names)
 
 
-def load_object(code: bytes, names: tuple[str, ...]) -> LoadedModule:
+def load_object(
+    code: bytes, names: tuple[str, ...], addresses: Mapping[str, int] | None = None
+) -> LoadedModule:
     """Return an object file's functions, loaded into this process.
 
     SciPy is loaded if it calls a function of SciPy's. Raises VerifyError when it calls another that
@@ -89,7 +122,7 @@ def load_object(code: bytes, names: tuple[str, ...]) -> LoadedModule:
         builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name in names:
             builder.export_symbol(name)
-        for symbol, address in _symbols(code).items():
+        for symbol, address in {**_symbols(code), **(addresses or {})}.items():
             builder.import_symbol(symbol, address)
         engine = _engine()
         try:
@@ -111,20 +144,24 @@ def _symbols(code: bytes) -> dict[str, int]:
 
 
 @functools.cache
-def _formulas(symbol: str) -> LoadedModule:
+def _formula(symbol: str) -> LoadedModule:
+    from gradc_codegen.math import formulas  # few kernels call one
+
     # more effort makes it no faster; another name, or it would name itself
-    return compile_module(formulas.definition(symbol, "define", "formula"), level=1)
+    return kept_module(formulas.definition(symbol, "define", "formula"), level=1)
 
 
 @functools.cache
 def _routine(symbol: str) -> int:
     """Return the address of a routine of BLAS or LAPACK that keeps to its number of threads."""
-    own = fortran.address(symbol)  # or an error that says what is missing
+    own = routines.address(symbol)  # or an error that says what is missing
     held = _held_threads()
     if held is None:
         return own
-    places = map(held.address, (blas_threads.HOLD, blas_threads.RELEASE))
-    loaded = compile_module(blas_threads.around(symbol, "routine", *places), level=0)
+    addresses = {name: held.address(name) for name in (blas_threads.HOLD, blas_threads.RELEASE)}
+    loaded = kept_module(
+        blas_threads.around(symbol, "routine"), 0, {**addresses, blas_threads.OWN: own}
+    )
     _kept.append(loaded)
     return loaded.address("routine")
 
@@ -135,7 +172,8 @@ def _held_threads() -> LoadedModule | None:
     found = blas_threads.control()
     if found is None:
         return None
-    loaded = compile_module(blas_threads.holding(found), level=0)
+    addresses = {blas_threads.GETTER: found.getter, blas_threads.SETTER: found.setter}
+    loaded = kept_module(blas_threads.holding(found.threads), 0, addresses)
     if hasattr(os, "register_at_fork"):
         # calls of other threads do not go on in a child
         reset = ctypes.CFUNCTYPE(None)(loaded.address(blas_threads.RESET))
@@ -146,11 +184,14 @@ def _held_threads() -> LoadedModule | None:
 # routines that any number of kernels call
 _kept: list[LoadedModule] = []
 
+# the functions of gradc_codegen.math.formulas
+_FORMULA = re.compile(rb"gradc_formula_f(?:64|32)\b")
+
 # symbols of object files, and what returns the address of one
 _PROVIDERS: dict[re.Pattern[bytes], Callable[[str], int]] = {
-    fortran.SYMBOL: _routine,
+    routines.SYMBOL: _routine,
     scipy_pointers.SYMBOL: scipy_pointers.address,
-    formulas.SYMBOL: lambda symbol: _formulas(symbol).address("formula"),
+    _FORMULA: lambda symbol: _formula(symbol).address("formula"),
 }
 
 _serial = itertools.count()

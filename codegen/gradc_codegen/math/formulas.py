@@ -25,7 +25,6 @@ _WORDS = (
 )
 _TEXT: LazyTable[Callable[..., str]] = LazyTable({"gradc_codegen.math.formula_text": "text"})
 CODES = {word: code for code, word in enumerate(_WORDS)}
-SYMBOL = re.compile(rb"gradc_formula_f(?:64|32)\b")
 _DECLARATION = re.compile(r"^declare void @(gradc_formula_f(?:64|32))\(.*\n", re.MULTILINE)
 _DTYPES = {"64": DType.F64, "32": DType.F32}
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gradc_codegen.libraries.scipy_pointers import PREFIX
 from gradc_codegen.math import zeta
 from gradc_codegen.math.functions import is_emitted, reference
-from gradc_codegen.math.scipy_pointers import PREFIX
 from gradc_codegen.math.scipy_words import (
     FIRST_ORDERS,
     scipy_name,

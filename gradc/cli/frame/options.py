@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gradc.pipeline import KINDS
+from gradc.requests.request import KINDS
 
 spec_option = click.option(
     "--spec",

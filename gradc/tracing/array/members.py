@@ -19,7 +19,14 @@ from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize, as_integer
 from gradc.tracing.core.table import TABLE, AnyFunction, call
-from gradc.tracing.core.tracer import Tracer, make_known, read, shape_of, weak_number
+from gradc.tracing.core.tracer import (
+    Tracer,
+    make_known,
+    read,
+    shape_of,
+    told_type,
+    weak_number,
+)
 from gradc.tracing.indexing import indexing
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.dispatch import Mapped
@@ -185,6 +192,8 @@ def _fill(self: Tracer, value: Any) -> None:
 
 
 def _missing(self: Tracer, name: str) -> Any:
+    if name == "_type":
+        return told_type(self)
     if name.startswith("__") or not hasattr(np.ndarray, name):
         raise AttributeError(f"an array has no attribute {name!r}")
     # most methods are the function of the same name with the array first; x.resize is not

@@ -11,11 +11,11 @@ import numpy as np
 from gradc.tracing.array.operators import operate
 from gradc.tracing.building.needed import need_number
 from gradc.tracing.building.weak_numbers import as_integer
+from gradc.tracing.captured.top import state
 from gradc.tracing.checks.texts import Written, mark
 from gradc.tracing.core import source
 from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc.tracing.core.source import trace_error
-from gradc.tracing.core.state import state
 from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer, read
 from gradc.tracing.indexing import indexing

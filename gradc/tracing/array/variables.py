@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NoReturn
 
+from gradc.tracing.captured.captures import Capture
+from gradc.tracing.captured.reads import ValueOf
 from gradc.tracing.core.source import trace_error
-from gradc.tracing.core.state import Capture, Lens, Trace, running
+from gradc.tracing.core.state import Lens, Trace, running
 from gradc.tracing.core.tracer import Tracer, make, make_hidden, read
 from gradc_ir.core.graph import Value
 
@@ -38,7 +40,7 @@ def tracer_of_variable(variable: Any, lens: Lens, name: str) -> Tracer:
     found = lens.variables.get(id(variable))
     if found is None:
         assert lens.trace is not None
-        capture = Capture(name, variable.type, variable.read, variable)
+        capture = Capture(name, variable.type, ValueOf(variable), variable)
         found = make_hidden(lens.trace, capture.type, VariableOrigin(capture), _CURE)
         lens.variables[id(variable)] = found
     return found

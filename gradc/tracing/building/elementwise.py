@@ -11,6 +11,7 @@ import numpy as np
 
 from gradc.tracing.building.axes import truth
 from gradc.tracing.building.integers import check_range, comparable, refuse_wide
+from gradc.tracing.captured.top import state
 from gradc.tracing.core.as_tracer import lists_as_tracers
 from gradc.tracing.core.materialise import note_unnamed
 from gradc.tracing.core.promote import (
@@ -22,7 +23,7 @@ from gradc.tracing.core.promote import (
     resolve,
     shape_mismatch,
 )
-from gradc.tracing.core.state import Trace, running, state
+from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer, make, make_known, read
 from gradc_ir import build

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gradc.tracing.core.state import Trace, state
+from gradc.tracing.captured.top import state
+from gradc.tracing.core.state import Trace
 from gradc.tracing.core.tracer import Tracer, read
 from gradc_ir import build
 from gradc_ir.core.graph import Value

@@ -6,6 +6,7 @@ swallow them and let a wrong graph be recorded.
 
 from __future__ import annotations
 
+from gradc.tracing.captured.traced import Looked
 from gradc_ir.core import sizes
 from gradc_ir.core.sizes import Size
 from gradc_ir.errors import ShapeError, TraceError
@@ -20,7 +21,13 @@ class NeedsConcreteSize(BaseException):
     size: the size asked for.
     what: who asked, such as ``"range()"``.
     at: the user's line.
+
+    Attributes
+    ----------
+    looked: what the trace had looked at outside until then.
     """
+
+    looked: Looked | None = None
 
     def __init__(self, size: Size, what: str, at: Location | None) -> None:
         self.size = size
@@ -67,6 +74,8 @@ class NeedsNumber(BaseException):
     leaves: which of the arguments' leaves those are.
     """
 
+    looked: Looked | None = None
+
     def __init__(self, leaves: tuple[int, ...]) -> None:
         self.leaves = leaves
         super().__init__("arguments are needed as numbers")
@@ -74,6 +83,8 @@ class NeedsNumber(BaseException):
 
 class SizesMustMatch(BaseException):
     """An op needs two sizes to be equal that are not known to be: unify them and trace again."""
+
+    looked: Looked | None = None
 
     def __init__(self, left: Size, right: Size, error: ShapeError) -> None:
         self.left = left

@@ -201,6 +201,8 @@ def here() -> Lines:
     if frame is None:
         return ()
     if MARK not in frame.f_globals:
+        if _start_of(frame) is None:
+            return ()  # whoever calls the function has no part in what it returns
         _refuse_unseen(frame)
     return _lines_at(frame)
 
@@ -221,14 +223,19 @@ def _lines_at(frame: FrameType) -> Lines:
     return found
 
 
-def _refuse_unseen(frame: FrameType) -> None:
-    """Raise TraceError for a frame in a trace that the lens does not see."""
-    lines = _lines_of(frame.f_code)
+def _start_of(frame: FrameType) -> FrameType | None:
+    """Return the frame that calls the function that is traced, None outside of all traces."""
     outer: FrameType | None = frame
     while outer is not None and not _lines_of(outer.f_code).starts:
         outer = outer.f_back
+    return outer
+
+
+def _refuse_unseen(frame: FrameType) -> None:
+    """Raise TraceError for a frame in a trace that the lens does not see."""
+    lines = _lines_of(frame.f_code)
     package = opaque.named(frame.f_globals.get("__name__"))
-    if outer is None or lines.unseen or (package is None and _reads_nothing(frame)):
+    if lines.unseen or (package is None and _reads_nothing(frame)):
         return  # of a function that is no Python, of one in Python's library, or a harmless one
     name = frame.f_code.co_name
     why = f"{package} is opaque" if package else "code that gradc cannot see has called it"

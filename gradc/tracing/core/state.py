@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-import numpy as np
-
-from gradc.arguments.flags import exact_key
+from gradc.tracing.captured.captures import Capture, Guard
+from gradc.tracing.captured.top import state
+from gradc.tracing.captured.traced import Looked
 from gradc.tracing.core import source
 from gradc.tracing.core.prints import Print
 from gradc.tracing.core.source import trace_error
@@ -18,96 +16,7 @@ from gradc_ir.build import Builder
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import Array, Type
-from gradc_ir.errors import TraceError
-
-
-class _State(threading.local):
-    top: Trace | None = None
-
-
-state = _State()
-
-
-# What reading a name, an empty cell, an entry or an attribute that is gone raises.
-MISSING = (LookupError, ValueError, AttributeError, TypeError)
-
-
-@dataclass(frozen=True, eq=False)
-class Capture:
-    """A hidden input: an array the function reaches by a name, read again at every call.
-
-    ``variable`` is the Variable whose value it is, None for any other array.
-    """
-
-    name: str
-    type: Type
-    fetch: Callable[[], Any]
-    variable: Any = None
-
-    def read(self) -> Array:
-        """Return the array the name stands for now.
-
-        Raises TraceError when its dtype or rank is no longer the one that was traced, or the name
-        is gone.
-        """
-        try:
-            array = np.asarray(self.fetch())
-        except MISSING:
-            raise TraceError(f"the captured array {self.name} is no longer there") from None
-        if array.dtype != self.type.dtype.numpy or array.ndim != self.type.rank:
-            raise TraceError(
-                f"the captured array {self.name} changed its dtype or its number of axes",
-                found=f"traced as {self.type}, now {array.dtype} with {array.ndim} axes",
-                help=f"make {self.name} an argument of the function",
-            )
-        return array
-
-
-@dataclass(frozen=True, eq=False)
-class Guard:
-    """A number, string or flag read by name from outside; the graph is made for its value."""
-
-    name: str
-    value: Any
-    fetch: Callable[[], Any]
-    _key: Any = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_key", exact_key(self.value))
-
-    def holds(self) -> bool:
-        """Whether the name still stands for the same value."""
-        try:
-            return self.accepts(self.fetch())
-        except MISSING:
-            return False
-
-    def accepts(self, now: Any) -> bool:
-        """Whether the graph serves where the name stands for this."""
-        return now is self.value or exact_key(now) == self._key
-
-
-class SameObject(Guard):
-    """A function or object reached by name; the graph is made of this very one."""
-
-    def __post_init__(self) -> None:
-        """Do without a key: nothing but identity counts."""
-
-    def accepts(self, now: Any) -> bool:
-        """Whether it is the same object."""
-        return now is self.value
-
-
-class SameElements(Guard):
-    """An array reached by name whose elements decide shapes; the graph is made for these."""
-
-    def __post_init__(self) -> None:
-        """Do without a key: elements are compared."""
-
-    def accepts(self, now: Any) -> bool:
-        """Whether it is an array of the same elements."""
-        return isinstance(now, np.ndarray) and np.array_equal(now, self.value)
+from gradc_ir.core.types import Type
 
 
 class Lens(Protocol):
@@ -154,6 +63,9 @@ class Trace:
         self.captures: list[Capture] = []
         self.guards: dict[tuple[int, str], Guard] = {}
         self.log: dict[str, None] = {}
+        # why what is traced here is not kept on disk, and the modules that its code imports
+        self.unkept: dict[str, None] = {}
+        self.imports: dict[str, None] = {}
         self.prints: list[Print] = []
         # what symbolic sizes are at least, where smaller ones are recorded as other ops
         self.least: dict[Size, int] = {}
@@ -243,6 +155,26 @@ class Trace:
         """Add a line to the log of what tracing decided; each line once."""
         self.root.log[message] = None
 
+    def keep_not(self, reason: str) -> None:
+        """Say why the trace depends on more than what is read from outside by a name."""
+        self.root.unkept[reason] = None
+
+    def looked_before(self, before: Iterable[Looked]) -> None:
+        """Take over what traces before this one looked at, since it goes as it does by them."""
+        for _, guards, unkept, imports in before:
+            self.guards |= guards
+            self.unkept |= dict.fromkeys(unkept)
+            self.imports |= dict.fromkeys(imports)
+
+    def looked(self) -> Looked:
+        """Return what was looked at outside so far."""
+        return Looked(
+            tuple(self.captures),
+            dict(self.guards),
+            tuple(self.unkept),
+            tuple(self.imports),
+        )
+
     def lift_sizes(self, results: list[Value]) -> None:
         """Take outer arrays as operands until every size used here can be read off a parameter.
 
@@ -278,12 +210,13 @@ def _sizes_of(results: tuple[Value, ...], attributes: Any) -> list[sizes.Expr]:
 
 def current() -> Trace | None:
     """Return the innermost running trace, None outside of tracing."""
-    return state.top
+    found: Trace | None = state.top
+    return found
 
 
 def running() -> Trace:
     """Return the innermost running trace and mark the user's line for the nodes built next."""
-    trace = state.top
+    trace: Trace | None = state.top
     if trace is None:
         raise trace_error(
             "a traced value was used after its trace ended",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from gradc.tracing.captured.top import state
 from gradc.tracing.core.materialise import constant_value
 from gradc.tracing.core.source import shape_error, trace_error
-from gradc.tracing.core.state import Trace, running, state
+from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.symbolic_size import as_integer
 from gradc.tracing.core.views import View, Window
 from gradc_ir import build
@@ -143,6 +144,18 @@ def make_hidden(trace: Trace, type: Type, origin: Any, why_fixed: str) -> Tracer
     tracer._why_fixed = why_fixed
     tracer._origin = origin
     return tracer
+
+
+def hide_type(tracer: Tracer) -> None:
+    """Have the type of an array outside be told by its origin, when it is first asked for."""
+    del tracer._type
+
+
+def told_type(tracer: Tracer) -> Type:
+    """Return the type that :func:`hide_type` has hidden; Python asks, as it finds none."""
+    type_: Type = tracer._origin.tell_type()
+    tracer._type = type_
+    return type_
 
 
 def make_view(parent: Tracer, view: View, shape: tuple[Size, ...] = ()) -> Tracer:

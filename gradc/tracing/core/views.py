@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.core.state import running, state
+from gradc.tracing.captured.top import state
+from gradc.tracing.core.state import running
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size

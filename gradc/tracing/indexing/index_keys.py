@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradc.tracing.captured.captures import SameElements
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.promote import unify
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import shape_error, trace_error
-from gradc.tracing.core.state import SameElements, running
+from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize, as_size, is_integer
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.core.views import Window

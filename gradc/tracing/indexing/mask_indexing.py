@@ -18,8 +18,7 @@ from gradc.tracing.indexing.picking import assigned_value, gathered_or
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
-from gradc_ir.errors import IndexError
-from gradc_ir.location import Location
+from gradc_ir.location import Outside
 
 
 def select(x: Tracer, parsed: Key) -> Selection:
@@ -83,14 +82,12 @@ def element(a: Selection, index: Any) -> Tracer:
         found = numpy.equal(ranks, number + 1) & mask
         place = numpy.argmax(found)
 
-    def error(at: Location) -> IndexError:
-        shown = index if is_integer(index) else "a traced index"
-        return IndexError(
-            f"{a.text} selects too few elements to have one at {shown}",
-            at=at,
-            help="if it may: np.where(np.any(mask), x[np.argmax(mask)], 0) for the first",
-        )
-
+    shown = index if is_integer(index) else "a traced index"
+    error = Outside(
+        "IndexError",
+        f"{a.text} selects too few elements to have one at {shown}",
+        "if it may: np.where(np.any(mask), x[np.argmax(mask)], 0) for the first",
+    )
     checked = array(numpy.where(numpy.any(found), place, size))
     return make(running(), gathered_or(read(whole), read(checked), a.place, error))
 

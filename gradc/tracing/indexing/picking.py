@@ -21,7 +21,7 @@ from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ShapeError
-from gradc_ir.location import Location
+from gradc_ir.location import Outside
 
 
 def window_of(x: Tracer, parsed: Key) -> Tracer:
@@ -128,13 +128,8 @@ def _indices(x: Tracer, parsed: Key) -> tuple[tuple[Value, ...], tuple[int, ...]
     )
 
 
-def gathered_or(
-    x: Value, place: Value, axis: int, outside: Callable[[Location], Exception]
-) -> Value:
-    """Return the part of x at a place on an axis; ``outside`` makes the error where there is none.
-
-    It takes the user's line, and is called when the function runs.
-    """
+def gathered_or(x: Value, place: Value, axis: int, outside: Outside) -> Value:
+    """Return the part of x at a place on an axis; ``outside`` is the error where there is none."""
     builder = running().builder
     with builder.at(tuple(line.with_outside(outside) for line in builder.here)):
         return build.gather(x, (place,), (axis,))

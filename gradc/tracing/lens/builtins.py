@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import importlib.util
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +14,8 @@ import numpy as np
 from gradc.tracing.array.numbers import steps_of_range
 from gradc.tracing.array.operators import operate
 from gradc.tracing.building.weak_numbers import as_truth
+from gradc.tracing.captured import outside
+from gradc.tracing.captured.top import state
 from gradc.tracing.core.as_tracer import stacked
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.symbolic_size import SymbolicSize
@@ -19,7 +23,7 @@ from gradc.tracing.core.table import TABLE, AnyFunction, call
 from gradc.tracing.core.tracer import Tracer, shape_of
 from gradc.tracing.lens import unseen
 from gradc.tracing.lens.effects import acting_builtins
-from gradc.tracing.lens.modules import see_numpy
+from gradc.tracing.lens.modules import is_seen_module, see_numpy
 from gradc.tracing.lens.number_types import NUMBER_TYPES, is_instance, stands_for
 from gradc.tracing.lens.sequences import SEQUENCES
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class, seen_super
@@ -181,6 +185,13 @@ def _seen_scalar(kind: type) -> Any:
     return see_numpy(kind, kind.__name__) if issubclass(kind, np.generic) else kind
 
 
+def seen_print(*values: Any, **options: Any) -> None:
+    """Print, which happens while the function is traced, and is not kept on disk."""
+    if state.top is not None:
+        state.top.keep_not("it prints while it is traced")
+    print(*values, **options)
+
+
 def seen_hasattr(value: Any, name: str, /) -> bool:
     """Return hasattr(value, name) with tracers taken for what they stand for."""
     return hasattr(stands_for(value) if type(value) is Tracer else value, name)
@@ -205,6 +216,7 @@ BUILTINS: dict[str, tuple[Any, Any]] = {
     "max": (max, seen_max),
     "type": (type, seen_type),
     "hasattr": (hasattr, seen_hasattr),
+    "print": (print, seen_print),
     "isinstance": (isinstance, seen_isinstance),
     "issubclass": (issubclass, seen_issubclass),
     "any": (any, seen_any),
@@ -213,6 +225,21 @@ BUILTINS: dict[str, tuple[Any, Any]] = {
     "super": (super, seen_super),
     **{kind.__name__: (kind, seen) for kind, seen in NUMBER_TYPES.items()},
 }
+
+
+def _note_import(
+    name: str, globals: Any = None, locals: Any = None, names: Any = (), level: int = 0
+) -> None:
+    """Note which modules are imported while tracing that are seen, by their full names."""
+    trace = state.top
+    if trace is None:
+        return
+    package = (globals or {}).get("__package__") or ""
+    full = importlib.util.resolve_name("." * level + name, package) if level else name
+    for each in (full, *(f"{full}.{inner}" for inner in names or ())):
+        module = sys.modules.get(each)
+        if module is not None and (is_seen_module(module) or outside.is_recorded(each)):
+            trace.root.imports[each] = None
 
 
 def seen_builtins(see: Callable[[Any], Any], captures: bool) -> dict[str, Any]:
@@ -225,7 +252,14 @@ def seen_builtins(see: Callable[[Any], Any], captures: bool) -> dict[str, Any]:
     """
 
     def seen_import(*args: Any, **kwargs: Any) -> Any:
-        return see(builtins.__import__(*args, **kwargs))
+        try:
+            found = builtins.__import__(*args, **kwargs)
+        except ImportError:
+            if state.top is not None:
+                state.top.keep_not(f"it imports {args[0]}, which is not there")
+            raise
+        _note_import(*args, **kwargs)
+        return see(found)
 
     own = dict(vars(builtins))
     own.update({name: replaced for name, (_, replaced) in BUILTINS.items()})

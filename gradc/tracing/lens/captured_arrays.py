@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradc.arguments.as_array import computes_otherwise
-from gradc.tracing.core.state import Capture, Trace
+from gradc.tracing.captured.captures import Capture
+from gradc.tracing.core.state import Trace
 from gradc.tracing.core.tracer import Tracer
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import _FROM_NUMPY as _SUPPORTED
+from gradc_ir.core.types import Type
 
 
 class Origin:
@@ -18,6 +20,12 @@ class Origin:
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
+        self.has_told = False
+
+    def tell_type(self) -> Type:
+        """Return the type, on which the trace hangs even if it never reads the array."""
+        self.has_told = True
+        return self.capture.type
 
     def read(self, tracer: Tracer, trace: Trace) -> Value:
         """Return the new hidden input, a parameter of the outermost trace, in this trace."""

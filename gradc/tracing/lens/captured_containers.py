@@ -12,13 +12,15 @@ import functools
 import marshal
 import sys
 import types
-from collections.abc import Callable
 from typing import Any, Generic, Protocol
 
+import numpy as np
+
+from gradc.tracing.captured.captures import Guard, SameElements, SameObject
+from gradc.tracing.captured.reads import Attribute, Contents, Lacks, Member, contents, lacks
 from gradc.tracing.core import opaque, source
 from gradc.tracing.core.source import trace_error
-from gradc.tracing.core.state import Lens, SameObject
-from gradc.tracing.lens.reads import Attribute, Member
+from gradc.tracing.core.state import Lens
 
 # Containers that are seen as copies of the same kind, made by their own copy().
 _COPIED = (list, dict, collections.OrderedDict, collections.defaultdict, collections.deque)
@@ -57,11 +59,6 @@ def is_plain(value: Any, depth: int = 8) -> bool:
     return all(is_plain(part, depth - 1) for part in parts)
 
 
-def contents(value: Any) -> bytes:
-    """Return a plain container as bytes: equal for the same types, bits and order only."""
-    return marshal.dumps(value, 2)
-
-
 def copy_of_plain(value: Any) -> Any:
     """Return a copy of a plain container, with copies of those in it."""
     return marshal.loads(contents(value))
@@ -86,18 +83,6 @@ def _handed(part: Any, old: Any) -> Any:
         return part
     hand_on(part, old)
     return old
-
-
-def keys_of(value: Any) -> Any:
-    """Return the keys of a dict, the elements of a set, or the length of a sequence."""
-    if isinstance(value, set | frozenset):
-        return type(value), len(value), tuple(value)
-    return tuple(value) if isinstance(value, dict) else (type(value), len(value))
-
-
-def entry(fetch: Callable[[], Any], key: Any) -> Any:
-    """Return an entry of a container that is read again."""
-    return fetch()[key]
 
 
 def is_user_object(value: Any) -> bool:
@@ -195,7 +180,7 @@ def _seen_class(kind: Any) -> Any:
     def get(self: Any, name: str) -> Any:
         own = object.__getattribute__(self, "__dict__")
         origin = own.get(_ORIGIN)
-        if origin is None or (name.startswith("__") and name != "__class__"):
+        if origin is None or _is_of_python(origin.original, name):
             return object.__getattribute__(self, name)
         return origin.lens.see(kind) if name == "__class__" else _read(self, origin, own, name)
 
@@ -218,6 +203,13 @@ def _seen_class(kind: Any) -> Any:
     names |= {"__gradc_kind__": kind, "__module__": kind.__module__}
     names |= {"__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
     return type(kind)(kind.__name__, (kind,), names)
+
+
+def _is_of_python(original: Any, name: str) -> bool:
+    """Whether a name is one that every object has by its class, and not one of the user's."""
+    if not name.startswith("__") or name == "__class__":
+        return False
+    return name not in getattr(original, "__dict__", ())
 
 
 def _special(function: Any) -> Any:
@@ -251,7 +243,10 @@ def _read(self: Any, origin: Origin, own: dict[str, Any], name: str) -> Any:
                 return types.MethodType(origin.lens.see(value.__func__), self)
             return origin.lens.see(value)
         if found is None and not hasattr(kind, name):
+            guard_absence(origin.lens, origin.original, name, origin.name)
             return object.__getattribute__(self, name)
+    if type(found) is _Slot:
+        guard_absence(origin.lens, origin.original, name, origin.name)  # where it is empty
     value = getattr(origin.original, name)
     fetch = Attribute(origin.original, name)
     return origin.lens.captured(value, (id(origin.original), name), f"{origin.name}.{name}", fetch)
@@ -263,6 +258,30 @@ def guard_member(lens: Lens, kind: type, name: str, found: Any) -> None:
     lens.guard((id(kind), name), SameObject(path, found, Member(kind, name)))
 
 
+def guard_absence(lens: Lens, owner: Any, name: str, path: str) -> None:
+    """Have the function traced again when there is an attribute that it has not found."""
+    if lacks(owner, name):
+        lens.guard((id(owner), name), Guard(f"{path}.{name}", True, Lacks(owner, name)))
+
+
+def guard_attributes(lens: Lens, kind: Any) -> None:
+    """Have the function traced again when what a class holds changes that stays itself.
+
+    Such are exceptions, enumerations, and classes that cannot be derived from.
+    """
+    for base in filter(is_written, kind.__mro__):
+        for name, part in vars(base).items():
+            if name.startswith("__"):
+                continue
+            path, fetch = f"{kind.__name__}.{name}", Member(kind, name)
+            if isinstance(part, (*_PLAIN, np.generic)):
+                lens.guard((id(kind), name), Guard(path, part, fetch))
+            elif isinstance(part, np.ndarray):
+                lens.guard((id(kind), name), SameElements(path, part.copy(), fetch))
+            elif is_plain(part):
+                lens.guard((id(kind), name), Guard(path, contents(part), Contents(fetch)))
+
+
 def _refuse_outside(seen: Any, name: str) -> None:
     origin = object.__getattribute__(seen, "__dict__").get(_ORIGIN)
     if origin is not None:
@@ -271,11 +290,6 @@ def _refuse_outside(seen: Any, name: str) -> None:
             f"the function assigns to {path}, an attribute of an object outside of it",
             help=f"return the new value of {name} from the function",
         )
-
-
-def contents_now(fetch: Any) -> bytes:
-    """Return the contents of what is read again."""
-    return contents(fetch())
 
 
 def keys_same(left: Any, right: Any) -> bool:

@@ -23,6 +23,19 @@ def used_names(code: types.CodeType) -> tuple[str, ...]:
     return found[1]
 
 
+def global_names(code: types.CodeType) -> set[str]:
+    """Return the names that a code object, and those nested in it, look up in their module."""
+    found = {
+        each.argval
+        for each in dis.get_instructions(code)
+        if each.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
+    }
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found |= global_names(constant)
+    return found
+
+
 _STORE_GLOBAL = dis.opmap["STORE_GLOBAL"]
 _STORE_DEREF = dis.opmap["STORE_DEREF"]
 

@@ -10,9 +10,9 @@ import builtins
 import types
 from typing import Any
 
+from gradc.tracing.captured.top import state
 from gradc.tracing.core.signals import HasEffect
 from gradc.tracing.core.source import location
-from gradc.tracing.core.state import state
 
 _BUILTINS = ("print", "input", "open", "breakpoint")
 # Modules whose functions act, and those of whose objects the methods do.

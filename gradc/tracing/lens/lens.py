@@ -16,10 +16,24 @@ from typing import Any
 import numpy as np
 
 from gradc import on_need
+from gradc.tracing.captured.captures import Capture, Guard, SameElements, SameObject
+from gradc.tracing.captured.reads import (
+    Attribute,
+    CodeOf,
+    Contents,
+    Entry,
+    KeysOf,
+    Part,
+    TypeOf,
+    contents,
+    is_empty,
+    keys_of,
+    type_of,
+)
 from gradc.tracing.core import source
-from gradc.tracing.core.state import Capture, Guard, SameElements, SameObject, Trace
+from gradc.tracing.core.state import Trace
 from gradc.tracing.core.table import TABLE
-from gradc.tracing.core.tracer import Tracer, make_hidden
+from gradc.tracing.core.tracer import Tracer, hide_type, make_hidden
 from gradc.tracing.lens import captured_containers
 from gradc.tracing.lens.builtins import BUILTINS, seen_builtins, seen_type
 from gradc.tracing.lens.captured_arrays import Origin, is_capturable
@@ -37,7 +51,6 @@ from gradc.tracing.lens.modules import (
     see_module,
     see_numpy,
 )
-from gradc.tracing.lens.reads import Attribute, CodeOf, Entry, Member
 from gradc.tracing.lens.scipy_module import belongs_to_scipy, see_scipy
 from gradc.tracing.lens.unseen import Unseen, is_library_object, is_unseen
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class
@@ -127,29 +140,11 @@ class Lens:
             return self._unseen(value, "self", lambda: value)
         return self._object(value, "self") if captured_containers.is_user_object(value) else value
 
-    def _guard_attributes(self, kind: type) -> None:
-        """Have the function traced again when what a class holds changes that stays itself.
-
-        Such are exceptions, enumerations, and classes that cannot be derived from.
-        """
-        for base in filter(captured_containers.is_written, kind.__mro__):
-            for name, part in vars(base).items():
-                path = f"{kind.__name__}.{name}"
-                fetch = Member(kind, name)
-                if name.startswith("__"):
-                    continue
-                if isinstance(part, _PLAIN):
-                    self.guard((id(kind), name), Guard(path, part, fetch))
-                elif isinstance(part, np.ndarray):
-                    self.guard((id(kind), name), SameElements(path, part.copy(), fetch))
-                elif captured_containers.is_plain(part):
-                    known = captured_containers.contents(part)
-                    now = functools.partial(captured_containers.contents_now, fetch)
-                    self.guard((id(kind), name), Guard(path, known, now))
-
     def _unseen(self, value: Any, name: str, fetch: Callable[[], Any]) -> Any:
         found = self._copies.get(id(value))
         if found is None:
+            if self.trace is not None:
+                self.trace.keep_not(f"it reads {name}, into which gradc cannot see")
             found = self._copies[id(value)] = value, Unseen(value, name, fetch, self)
         return found[1]
 
@@ -168,6 +163,7 @@ class Lens:
                 type_ = Type(dtype_of(value.dtype), value.shape)
                 origin = Origin(Capture(name, type_, fetch))
                 tracer = make_hidden(self.trace, type_, origin, _CAPTURED)
+                hide_type(tracer)
                 found = self._arrays[identity] = (value, tracer)
             return found[1]
         if isinstance(value, _PLAIN):
@@ -186,7 +182,7 @@ class Lens:
             if type(value).__module__ in _ITERATED and hasattr(type(value), "__next__"):
                 raise _another_each_time(name, value)
             if isinstance(value, type) and not is_user_class(value):
-                self._guard_attributes(value)
+                captured_containers.guard_attributes(self, value)
             if captured_containers.is_user_object(value):
                 return self._object(value, name)
         return self.see(value)
@@ -194,13 +190,22 @@ class Lens:
     def _part(self, owner: Any, attribute: str, key: Any, name: str) -> Any:
         """Return what traced code sees of an entry of an object's own tuple or dict."""
         parts = Attribute(owner, attribute)
-        read = functools.partial(captured_containers.entry, parts, key)
+        read = Part(parts, key)
         return self.captured(read(), (id(owner), f"{attribute}[{key!r}]"), name, read)
 
     def guard(self, identity: tuple[int, str], guard: Guard) -> None:
         """Have the function traced again when the guard no longer holds."""
         if self.trace is not None:
             self.trace.guards[identity] = guard
+
+    def guard_types(self) -> None:
+        """Guard the types of arrays that were asked for theirs and never read; those are inputs."""
+        for identity, (value, tracer) in self._arrays.items():
+            origin: Origin = tracer._origin
+            if origin.has_told and tracer._value is None:
+                capture = origin.capture
+                guard = Guard(capture.name, type_of(value), TypeOf(capture.fetch))
+                self.guard(identity, guard)
 
     def _container(
         self, value: Any, identity: tuple[int, str], name: str, fetch: Callable[[], Any]
@@ -209,9 +214,8 @@ class Lens:
         found = self._copies.get(id(value))
         kind = type(value)
         if captured_containers.is_plain(value):
-            before = captured_containers.contents(value)
-            known = Guard(name, before, lambda: captured_containers.contents(fetch()))
-            self.guard(identity, known)
+            before = contents(value)
+            self.guard(identity, Guard(name, before, Contents(fetch)))
             if kind in (tuple, frozenset) and all(type(part) in _PLAIN for part in value):
                 return value
             if found is None:
@@ -219,15 +223,10 @@ class Lens:
                 self._holders.append((name, found[1], before))
             return found[1]
         if found is not None:
+            # reached by another name before, by which its entries are read again
+            self.guard(identity, SameObject(name, value, fetch))
             return found[1]
-        self.guard(
-            identity,
-            Guard(
-                name,
-                captured_containers.keys_of(value),
-                lambda: captured_containers.keys_of(fetch()),
-            ),
-        )
+        self.guard(identity, Guard(name, keys_of(value), KeysOf(fetch)))
         if kind in (set, frozenset):
             return value  # of objects that are their own keys
         copy = captured_containers.empty_copy(value)
@@ -235,7 +234,7 @@ class Lens:
             self._copies[id(value)] = value, copy  # it may hold itself
         for key, part in value.items() if isinstance(value, dict) else enumerate(value):
             path = f"{name}[{key!r}]"
-            read = functools.partial(captured_containers.entry, fetch, key)
+            read = Part(fetch, key)
             seen = self.captured(part, (id(value), repr(key)), path, read)
             if isinstance(value, dict):
                 copy[key] = seen
@@ -273,7 +272,9 @@ class Lens:
                     help="return what is new from the function",
                 )
         originals = {id(copy): original for original, copy in self._copies.values()}
-        for _, copy, _ in changed:
+        for name, copy, _ in changed:
+            if self.trace is not None:
+                self.trace.keep_not(f"it changes {name}, which is outside of it")
             captured_containers.hand_on(copy, originals[id(copy)])
 
     def close(self) -> None:
@@ -393,7 +394,7 @@ class Lens:
             copy = self._cells[id(cell)][1]
             if name == "__class__":
                 copy.cell_contents = cell.cell_contents  # what super() begins at
-            elif _is_empty(copy) and not _is_empty(cell):
+            elif is_empty(copy) and not is_empty(cell):
                 read = Attribute(cell, "cell_contents")
                 copy.cell_contents = self.captured(read(), (id(cell), name), name, read)
 
@@ -404,7 +405,7 @@ def _runtime() -> types.ModuleType:
 
 def _wraps_seen(function: types.FunctionType) -> bool:
     """Whether a function of Python's library, as contextlib makes, calls one that is seen."""
-    cells = [cell for cell in function.__closure__ or () if not _is_empty(cell)]
+    cells = [cell for cell in function.__closure__ or () if not is_empty(cell)]
     held = [cell.cell_contents for cell in cells]
     codes = [part.__code__ for part in held if type(part) is types.FunctionType]
     return any(not source.is_unseen(code.co_filename) for code in codes)
@@ -430,11 +431,3 @@ def _another_each_time(name: str, value: Any) -> TraceError:
         "taken once, while tracing",
         help=f"take what is needed of {name} outside and pass it as an argument",
     )
-
-
-def _is_empty(cell: types.CellType) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018 - reading it is the question
-    except ValueError:
-        return True
-    return False

@@ -10,13 +10,16 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from gradc.tracing.captured import outside
+from gradc.tracing.captured.reads import Attribute
+from gradc.tracing.captured.top import state
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import cast, contains_unknown, plain_nest
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Lens, running
 from gradc.tracing.core.table import TABLE, package_of
+from gradc.tracing.lens import captured_containers
 from gradc.tracing.lens.math_module import math_module
-from gradc.tracing.lens.reads import Attribute
 from gradc.tracing.lens.scipy_module import scipy_module, see_scipy
 from gradc.tracing.lens.seen_module import SeenModule
 from gradc.tracing.registry.dispatch import not_recorded
@@ -53,6 +56,8 @@ class CastingType:
         if args and contains_unknown(args[0]):
             running()
             return cast(args[0], self.dtype)
+        if self.dtype.kind == "M" and state.top is not None:
+            state.top.keep_not(f"it makes an np.{self.__name__}, which may be the time")
         return self.__gradc_original__(*(plain_nest(arg) for arg in args))
 
     def __eq__(self, other: object) -> bool:
@@ -141,15 +146,18 @@ def belongs_to_numpy(value: Any) -> bool:
 
 def _user_module(module: types.ModuleType, lens: Lens) -> SeenModule:
     def see(name: str, value: Any) -> Any:
-        if name.startswith("__"):
-            return value
         path = f"{module.__name__}.{name}"
         if name in module.__dict__:
             return lens.see_named(value, module.__dict__, name, path)
         read = Attribute(module, name)  # the module has a __getattr__
         return lens.captured(value, (id(module), name), path, read)
 
-    return SeenModule(module, see)
+    def missing(name: str) -> None:
+        captured_containers.guard_absence(lens, module, name, module.__name__)
+        if "__getattr__" in vars(module) and lens.trace is not None:
+            lens.trace.keep_not(f"{module.__name__} is asked for {name}, and decides by itself")
+
+    return SeenModule(module, see, missing)
 
 
 def see_module(module: types.ModuleType, lens: Lens) -> Any:
@@ -164,7 +172,12 @@ def see_module(module: types.ModuleType, lens: Lens) -> Any:
         return math_module()
     if name in DRAWING and module is sys.modules.get(name):
         return Random(name)
-    return _user_module(module, lens) if is_seen_module(module) else module
+    if is_seen_module(module):
+        return _user_module(module, lens)
+    why = outside.of_module(name)
+    if why and lens.trace is not None:
+        lens.trace.keep_not(why)
+    return module
 
 
 def is_seen_module(module: types.ModuleType) -> bool:

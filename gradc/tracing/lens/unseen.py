@@ -17,15 +17,17 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.captured.captures import Guard
+from gradc.tracing.captured.reads import Member
+from gradc.tracing.captured.top import state
 from gradc.tracing.core import opaque, source
 from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
 from gradc.tracing.core.source import trace_error
-from gradc.tracing.core.state import Guard, Lens, state
+from gradc.tracing.core.state import Lens
 from gradc.tracing.core.table import TABLE, AnyFunction, package_of
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.lens import captured_containers
 from gradc.tracing.lens.code_names import refuse_stores
-from gradc.tracing.lens.reads import Member
 from gradc.tracing.lens.scipy_module import has_recording
 from gradc_ir.errors import TraceError
 
@@ -136,6 +138,7 @@ class Unseen:
             return self._lens.see(run)(self, *args, **kwargs)
         if state.top is None:
             return self._original(*args, **kwargs)
+        state.top.keep_not(f"it calls {self._name}, into which gradc cannot see")
         package = _package_of(self._original)
         is_traced = any(map(_holds_unknown, (*args, *kwargs.values())))
         if package is not None and is_traced:
@@ -156,6 +159,8 @@ class Unseen:
 
     def _computed(self, name: str, compute: AnyFunction, *operands: Any) -> Any:
         """Return what is computed of the object and of operands that are all known."""
+        if state.top is not None:
+            state.top.keep_not(f"it asks {self._name}, into which gradc cannot see")
         plain = [_plain(operand) for operand in operands]
         given = [_copied(operand) for operand in plain]
         found = compute(self._original, *plain)

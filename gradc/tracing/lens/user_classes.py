@@ -14,12 +14,12 @@ import types
 from typing import Any
 
 from gradc.arguments import pytree
+from gradc.tracing.captured.reads import Attribute
+from gradc.tracing.captured.top import state
 from gradc.tracing.core import opaque, source
 from gradc.tracing.core.source import trace_error
-from gradc.tracing.core.state import state
 from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.lens import captured_containers
-from gradc.tracing.lens.reads import Attribute
 
 # Python's own business, or made by dataclass and the like for the class itself.
 _UNSEEN = {
@@ -57,6 +57,13 @@ class _SeenMeta(abc.ABCMeta):
             return issubclass(original_of(subclass), kind)
         finally:
             _asked.kinds.pop()
+
+    def __getattr__(cls, name: str) -> Any:
+        """Tell of what the user's class has not; Python asks when it finds nothing."""
+        kind = cls.__dict__.get("__gradc_kind__")
+        if kind is not None and state.top is not None and not name.startswith("__"):
+            captured_containers.guard_absence(state.top.root.lens, kind, name, kind.__name__)
+        raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
 
     def __subclasses__(cls) -> list[Any]:
         """Return what is derived from the user's class, as traced code sees it."""

@@ -21,8 +21,7 @@ from gradc.tracing.numpy.linalg import norms
 from gradc.tracing.numpy.reduce import quantiles, reductions, statistics, ufunc_methods
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.errors import ShapeError
-from gradc_ir.location import Location
+from gradc_ir.location import Outside
 
 
 def filled(a: Selection, number: Any) -> Any:
@@ -111,14 +110,12 @@ def _extreme(name: str, default: Any = None) -> AnyFunction:
 def _of_some(a: Selection, found: Value, name: str) -> Value:
     """Return an extreme, or stop where the mask holds nowhere: no elements have none."""
 
-    def error(at: Location) -> ShapeError:
-        return ShapeError(
-            f"{a.text} selects no elements, of which np.{name} has no value",
-            at=at,
-            help=f"say what it is then: initial={_NEUTRAL[name]}, "
-            f"or np.{name}(np.where(mask, x, {_NEUTRAL[name]}))",
-        )
-
+    error = Outside(
+        "ShapeError",
+        f"{a.text} selects no elements, of which np.{name} has no value",
+        f"say what it is then: initial={_NEUTRAL[name]}, "
+        f"or np.{name}(np.where(mask, x, {_NEUTRAL[name]}))",
+    )
     # what is read at 0 is there only if some element was selected
     some = build.reduce_max(read(a.mask), range(a.mask.type.rank))
     place = build.select(some, build.constant(np.int64(0)), build.constant(np.int64(1)))

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.captured.top import state
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer, contains_unknown, plain_nest
 from gradc.tracing.core.prints import Print
 from gradc.tracing.core.source import trace_error
-from gradc.tracing.core.state import Trace, running, state
+from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer, read
 from gradc_ir.build import Builder

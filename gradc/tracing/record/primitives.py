@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradc.tracing.captured.top import state
 from gradc.tracing.core.as_tracer import as_tracer, contains_unknown
-from gradc.tracing.core.state import running, state
+from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read
 from gradc_ir import build
 from gradc_ir.core.graph import Value

@@ -7,22 +7,27 @@ import inspect
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gradc import on_need
 from gradc.arguments import pytree
 from gradc.arguments.flags import Static
 from gradc.arguments.pytree import Structure
+from gradc.tracing import numpy as numpy
+from gradc.tracing.array import members
+from gradc.tracing.captured.top import state
+from gradc.tracing.captured.traced import Looked, Traced
 from gradc.tracing.checks.checks import Checks, Failure, failure_in, join
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.leaves import PythonNumber, abstract
 from gradc.tracing.core.selection import Selection
-from gradc.tracing.core.signals import SizesMustMatch
+from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber, SizesMustMatch
 from gradc.tracing.core.source import trace_error
-from gradc.tracing.core.state import Capture, Guard, Trace, running, state
+from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer, as_weak, make, may_be_weak, read
@@ -39,41 +44,11 @@ from gradc_ir.core.types import Type
 from gradc_ir.errors import TraceError
 from gradc_ir.location import Location
 
-
-@dataclass(frozen=True, eq=False)
-class Traced:
-    """What a trace found.
-
-    Parameters
-    ----------
-    function: the graph; its parameters are the leaves of the arguments, then the captured arrays.
-    in_tree: the structure of ``(args, values of kwargs)``.
-    out_tree: the structure of the result.
-    captures: the arrays reached by name, to be read and passed at every call, in parameter order.
-    deciding: the leaves, numbers all, of which the graph depends on whether they are Python's.
-    guards: numbers, strings and flags reached by name; the graph holds only while they hold.
-    specialised: symbols that an op forced to be a number or another symbol.
-    log: what was decided on the way, one line each.
-    prints: what ``debug_print`` prints at every call.
-    least: what symbolic sizes must be at least, since the graph of smaller ones is another one.
-    checks: what it asserts and raises at every call.
-    loops: what became of its loops.
-    rewritten: the functions whose loops and branches were asked for.
-    """
-
-    function: Function
-    in_tree: Structure
-    out_tree: Structure
-    captures: tuple[Capture, ...]
-    deciding: frozenset[int]
-    guards: tuple[Guard, ...] = ()
-    specialised: Mapping[str, Size] = field(default_factory=dict)
-    log: tuple[str, ...] = ()
-    prints: debug_print.Prints | None = None
-    least: Mapping[Size, int] = field(default_factory=dict)
-    checks: Checks | None = None
-    loops: tuple[Any, ...] = ()
-    rewritten: tuple[Any, ...] = ()
+members.attach()
+on_need.announce(
+    on_need.SELECTIONS, "gradc.tracing.masked.selected", "gradc.tracing.masked.products"
+)
+on_need.announce(on_need.NUMPY_OBJECTS, "gradc.tracing.array.iterating")
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,13 +101,24 @@ def trace(
     paths = _argument_paths(fn, tuple(args), kwargs)
     types = [abstract(leaf, path) for leaf, path in zip(leaves, paths)]
     solved: dict[str, Size] = {}
+    before: list[Looked] = []
     while True:
         given = [_substituted(leaf, solved) for leaf in types]
         try:
             return _trace_once(
-                fn, given, paths, in_tree, tuple(kwargs), name or _name_of(fn), solved, captures
+                fn,
+                given,
+                paths,
+                in_tree,
+                tuple(kwargs),
+                name or _name_of(fn),
+                solved,
+                before,
+                captures,
             )
         except SizesMustMatch as question:
+            if question.looked is not None:
+                before.append(question.looked)
             answer = question.solution()
             if answer is None:
                 raise question.error from None
@@ -166,12 +152,14 @@ def _trace_once(
     keywords: Sequence[str],
     name: str,
     solved: Mapping[str, Size],
+    before: Sequence[Looked],
     captures: bool,
 ) -> Traced:
     if state.top is not None:
         raise trace_error("trace() inside of a trace: use subtrace()")
     with closing(Lens(captures=captures)) as lens, Trace(None, lens) as running_trace:
         lens.trace = running_trace
+        running_trace.looked_before(before)
         given, names = [], running_trace.names
         for leaf, path in zip(leaves, paths):
             if isinstance(leaf, Static):
@@ -189,11 +177,20 @@ def _trace_once(
         args, values = see_named_tuples(pytree.unflatten(in_tree, given))
         try:
             result = lens.see(fn)(*args, **dict(zip(keywords, values)))
+            results, out_tree = _results(result, name)
         except NameError as error:
             raise unbound_error(error, running_trace) or error from None
-        results, out_tree = _results(result, name)
+        except (NeedsConcreteSize, NeedsNumber, SizesMustMatch) as stop:
+            lens.guard_types()
+            _keep_not_rewritten(running_trace)
+            stop.looked = running_trace.looked()
+            raise
+        lens.guard_types()
         lens.check_holders()
-        hidden, guards = tuple(running_trace.captures), tuple(running_trace.guards.values())
+        if running_trace.prints:
+            running_trace.keep_not("it prints numbers at every call")
+        _keep_not_rewritten(running_trace)
+        hidden, guards, unkept, imports = running_trace.looked()
         deciding = running_trace.deciding
     out_tree = pytree.normal(out_tree)
     names += _distinct([capture.name for capture in hidden], names)
@@ -202,19 +199,25 @@ def _trace_once(
     )
     return Traced(
         function,
-        in_tree,
         out_tree,
         hidden,
         deciding,
-        guards,
+        tuple(guards.values()),
         dict(solved),
         (*_unrolled(function), *running_trace.log),
         debug_print.closed(running_trace, names),
         dict(running_trace.least),
+        unkept,
+        imports,
         _checks(running_trace, function),
         tuple(running_trace.loops.values()),
         tuple(running_trace.rewritten),
     )
+
+
+def _keep_not_rewritten(trace: Trace) -> None:
+    if trace.rewritten:
+        trace.keep_not("its loops and branches are recorded from its source")
 
 
 def _checks(trace: Trace, function: Function) -> Checks | None:

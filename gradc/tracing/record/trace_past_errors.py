@@ -16,13 +16,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gradc.tracing.array.members import MEMBERS
+from gradc.tracing.captured.captures import Capture
+from gradc.tracing.captured.top import state
 from gradc.tracing.core import source
 from gradc.tracing.core.selection import Selection
-from gradc.tracing.core.state import Capture, Trace, running, state
+from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer, make, read, write
 from gradc.tracing.lens import lens, math_module, modules
 from gradc.tracing.masked import selected
+from gradc.tracing.record import trace as trace  # attaches what is replaced here
 from gradc.tracing.registry.dispatch import Mapped
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node, Value

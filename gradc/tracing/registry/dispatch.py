@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.advice.ignored_options import has_no_effect, instead_of
+from gradc.tracing.captured import outside
+from gradc.tracing.captured.top import state
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.stand_ins import overrides_for
-from gradc.tracing.core.state import mark_line, state
+from gradc.tracing.core.state import mark_line
 from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer, make_known, make_view, refuse_write, touch
 from gradc.tracing.core.views import Overlapping
@@ -109,6 +111,10 @@ class Mapped:
             refuse_write(tracer)
         if any(tracer.known is None for tracer in written):
             return self(*args, **kwargs)  # of an outer trace, which is recorded from now on
+        if self.record is None and state.top is not None:
+            module = getattr(self.__gradc_original__, "__module__", None) or "numpy"
+            if why := outside.of_library(module, self.name):
+                state.top.keep_not(why)
         plain = [plain_nest(arg) for arg in args]
         named = {key: plain_nest(value) for key, value in kwargs.items()}
         try:

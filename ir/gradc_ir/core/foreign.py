@@ -10,7 +10,7 @@ import ctypes
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -21,6 +21,7 @@ from gradc_ir.errors import (
     IndexError,
     LoopError,
     NonFiniteError,
+    PickleError,
     ShapeError,
     TraceError,
 )
@@ -54,6 +55,13 @@ class Symbol(str):
         made.functions = tuple(functions)
         return made
 
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled: an address is one of this process. Raises PickleError."""
+        raise PickleError(
+            f"{self} is a function of C, which is known by its address in this process",
+            help="make it with gradc.external in a module, which the other process imports",
+        )
+
 
 # what neither a graph nor its user calls any more leaves it
 _known: WeakValueDictionary[str, Foreign] = WeakValueDictionary()
@@ -75,6 +83,17 @@ def register(symbol: str, address: int, owner: Any) -> Foreign:
             help='give this one a name of its own: name="…", which is also what is linked',
         )
     return known
+
+
+def known(name: str) -> Symbol:
+    """Return the symbol of a function that is registered, with what it is called with.
+
+    Raises TraceError for a name that nobody registered.
+    """
+    address(name)
+    with _lock:
+        found = [_known.get(one) for one in (name, worksize(name))]
+    return Symbol(name, [one for one in found if one is not None])
 
 
 def address(symbol: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any, ClassVar, TypeAlias, Union
 from weakref import WeakValueDictionary
 
@@ -16,10 +17,35 @@ from gradc_ir.location import Location
 Operand: TypeAlias = Union["Value", int, float, bool]
 _Operator: TypeAlias = Callable[["Value", Operand], "Value"]
 
-# What the rooms above make of values and functions; they enter it when they are imported, which
-# importing anything of the language does.
+# What the rooms above make of values and functions; they enter it when they are imported, by the
+# first that asks for it.
 _constructors: dict[str, Callable[..., Value]] = {}
 _forms: dict[str, Callable[[Function], Any]] = {}
+_announced: tuple[str, ...] = ()
+
+
+def announce(*modules: str) -> None:
+    """Say which modules enter what is made of values and functions."""
+    global _announced
+    _announced = modules
+
+
+def _constructor(name: str) -> Callable[..., Value]:
+    if name not in _constructors:
+        _load()
+    return _constructors[name]
+
+
+def _form(name: str) -> Callable[[Function], Any]:
+    """Return what makes a form of functions: None, where no room makes it."""
+    if name not in _forms:
+        _load()
+    return _forms.get(name, lambda function: None)
+
+
+def _load() -> None:
+    for module in _announced:
+        import_module(module)
 
 
 def use_constructors(**constructors: Callable[..., Value]) -> None:
@@ -27,16 +53,20 @@ def use_constructors(**constructors: Callable[..., Value]) -> None:
     _constructors.update(constructors)
 
 
-def use_form(name: str, form: Callable[[Function], Any]) -> None:
-    """Say how a function is shown: as "text", "html", "svg" or "latex"."""
-    _forms[name] = form
+def use_form(name: str, form: Callable[[Function], Any], *, otherwise: bool = False) -> None:
+    """Say how a function is shown: as "text", "html", "svg" or "latex".
+
+    With ``otherwise`` it is shown so where nothing else is said, whichever is loaded first.
+    """
+    if not otherwise or name not in _forms:
+        _forms[name] = form
 
 
 def _operators(name: str) -> tuple[_Operator, _Operator]:
     """Return the methods of an operator, whose value is on its left and on its right."""
     return (
-        lambda value, other: _constructors[name](value, other),
-        lambda value, other: _constructors[name](other, value),
+        lambda value, other: _constructor(name)(value, other),
+        lambda value, other: _constructor(name)(other, value),
     )
 
 
@@ -79,7 +109,7 @@ class Value:
     __pow__, __rpow__ = _operators("power")
 
     def __neg__(self) -> Value:
-        return _constructors["neg"](self)
+        return _constructor("neg")(self)
 
 
 class Node:
@@ -259,7 +289,7 @@ class Function:
         return hash(self.structure)
 
     def __str__(self) -> str:
-        text: str = _forms["text"](self)
+        text: str = _form("text")(self)
         return text
 
     def __repr__(self) -> str:
@@ -270,14 +300,16 @@ class Function:
         return f"<func @{self.name}({params}) -> {results}: {count} op{'s' * (count != 1)}>"
 
     def _repr_html_(self) -> str:
-        html: str = _forms["html"](self)
+        html: str = _form("html")(self)
         return html
 
     def _repr_svg_(self) -> str | None:
-        return _forms["svg"](self) if "svg" in _forms else None
+        svg: str | None = _form("svg")(self)
+        return svg
 
     def _repr_latex_(self) -> str | None:
-        return _forms["latex"](self) if "latex" in _forms else None
+        latex: str | None = _form("latex")(self)
+        return latex
 
 
 def _has_tape(node: Node) -> bool:

@@ -17,8 +17,9 @@ from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.interpreter.interpret import reference
 from gradc_ir.matching.rewrite import FunctionRule, rewrite
 
-# A fence stays a fence; sources are constants already, or made where they are used.
-_KEPT = frozenset({"constant", "exactly", "fence", "iota", "param"})
+# A fence stays a fence; sources are constants already, or made where they are used. What a function
+# of C returns is asked when the program runs, which may have another version of it.
+_KEPT = frozenset({"constant", "exactly", "external", "fence", "iota", "param"})
 
 
 @dataclass(frozen=True)

@@ -54,4 +54,4 @@ def _locations(function: Function) -> Iterator[Location]:
         yield from owner.locations.get(node, ())
 
 
-use_form("html", html_of_function)
+use_form("html", html_of_function, otherwise=True)

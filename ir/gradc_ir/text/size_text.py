@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
 
 from gradc_ir.core.sizes import (
@@ -29,6 +30,15 @@ def parse_size(text: str) -> Size:
         return _from_ast(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError) as error:
         raise ValueError(f"not a size: {text!r}") from error
+
+
+@functools.lru_cache(maxsize=1024)
+def size_text(size: Size) -> str:
+    """Return the text of a size; raises ValueError where it is not read back as the same one."""
+    text = str(size)
+    if parse_size(text) != size:
+        raise ValueError(f"not read back as it is: {text!r}")
+    return text
 
 
 def _from_ast(node: ast.expr) -> Size:

@@ -6,7 +6,7 @@ import functools
 import importlib
 import re
 
-from gradc_codegen.target import pycapsule
+from gradc_codegen.libraries import pycapsule
 
 PREFIX = "gradc_scipy_"
 """Before SciPy's name of a function in the symbols of a module."""

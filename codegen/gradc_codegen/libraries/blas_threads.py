@@ -10,14 +10,16 @@ alone.
 from __future__ import annotations
 
 import ctypes
-import importlib
 import os
 from typing import Any, NamedTuple
 
-from gradc_codegen.arrays import fortran
+from gradc_codegen.libraries.extensions import extension
 from gradc_ir.errors import GradcError
 
 HOLD, RELEASE, RESET = "gradc.blas.hold", "gradc.blas.release", "gradc.blas.reset"
+# What the texts call: how OpenBLAS tells and sets its threads, and the routine of SciPy's. Whoever
+# loads the code says where they are, so that the code is the same in every process.
+GETTER, SETTER, OWN = "gradc.blas.get", "gradc.blas.set", "gradc.blas.own"
 _VARIABLE = "GRADC_BLAS_THREADS"
 # What OpenBLAS answers when its threads are its own, not OpenMP's, which belong to each caller.
 _OWN_THREADS = 1
@@ -62,7 +64,7 @@ def control() -> Control | None:
     if not threads:
         return None
     # what a library was linked with is found through it
-    library = ctypes.CDLL(importlib.import_module("scipy.linalg.cython_blas").__file__)
+    library = ctypes.CDLL(extension("scipy.linalg.cython_blas").__file__)
     for prefix in ("scipy_openblas_", "openblas_"):
         try:
             kind, getter, setter = (
@@ -80,10 +82,12 @@ def _place(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def holding(found: Control) -> str:
+def holding(threads: int) -> str:
     """Return the text of the functions that begin and end a call, and that forget all calls."""
-    getter, setter = (f"inttoptr (i64 {place} to ptr)" for place in found[:2])
     return f"""
+declare i32 @{GETTER}()
+declare void @{SETTER}(i32)
+
 @lock = internal global i32 0
 @held = internal global i32 0
 @before = internal global i32 0
@@ -99,12 +103,12 @@ done:
 }}
 
 define internal void @begin() {{
-  %now = call i32 {getter}()
+  %now = call i32 @{GETTER}()
   store i32 %now, ptr @before
-  %other = icmp ne i32 %now, {found.threads}
+  %other = icmp ne i32 %now, {threads}
   br i1 %other, label %put, label %done
 put:
-  call void {setter}(i32 {found.threads})
+  call void @{SETTER}(i32 {threads})
   br label %done
 done:
   ret void
@@ -112,14 +116,14 @@ done:
 
 define internal void @end() {{
   %before = load i32, ptr @before
-  %now = call i32 {getter}()
+  %now = call i32 @{GETTER}()
   ; what another has set meanwhile stays
-  %own = icmp eq i32 %now, {found.threads}
-  %other = icmp ne i32 %before, {found.threads}
+  %own = icmp eq i32 %now, {threads}
+  %other = icmp ne i32 %before, {threads}
   %set = and i1 %own, %other
   br i1 %set, label %put, label %done
 put:
-  call void {setter}(i32 %before)
+  call void @{SETTER}(i32 %before)
   br label %done
 done:
   ret void
@@ -160,19 +164,20 @@ done:
 }}"""
 
 
-def around(symbol: str, name: str, hold: int, release: int) -> str:
+def around(symbol: str, name: str) -> str:
     """Return the text of a function that calls one of SciPy's routines between two others."""
     count, letters = _ARGUMENTS[symbol[1:-1]]
     types = ["ptr"] * count + ["i64"] * letters
     given = ", ".join(f"{type_} %{i}" for i, type_ in enumerate(types))
-    own, first, last = (
-        f"inttoptr (i64 {place} to ptr)" for place in (fortran.address(symbol), hold, release)
-    )
     return f"""
+declare void @{HOLD}()
+declare void @{RELEASE}()
+declare void @{OWN}({", ".join(types)})
+
 define void @{name}({given}) {{
-  call void {first}()
-  call void {own}({given})
-  call void {last}()
+  call void @{HOLD}()
+  call void @{OWN}({given})
+  call void @{RELEASE}()
   ret void
 }}
 """

@@ -1,0 +1,1 @@
+"""How functions travel to other processes: by name, or by value with all they read."""

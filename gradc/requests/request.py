@@ -1,0 +1,41 @@
+"""What is made of a traced function: a kind of derivative, and what it is with respect to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gradc.requests.options import Options
+
+if TYPE_CHECKING:
+    from gradc_ir.core.graph import Function
+
+KINDS = ("value", "grad", "value_and_grad", "jvp", "vjp", "hvp", "jacobian", "hessian")
+
+
+class PolicyPass(Protocol):
+    """What a user chose for derivatives that are no plain numbers, done right after them."""
+
+    def __call__(self, function: Function) -> Function:
+        """Return the derivative as it is meant; it may have results more at its end."""
+
+    def unpacked(self, results: Sequence[Any]) -> tuple[list[Any], Any]:
+        """Return the results of the function as they are meant, and a count beside them."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to make of a function: one of ``KINDS``, with respect to which flat parameters.
+
+    ``policies`` is a pass for the derivative itself, which may add results at its end. ``checked``
+    is the function with results that nobody differentiates after its own: they are the last ones of
+    what is made, or of its first half.
+    """
+
+    of: str = "value"
+    wrt: tuple[int, ...] = ()
+    mode: str = "auto"
+    options: Options = field(default_factory=Options)
+    policies: PolicyPass | None = None
+    checked: Function | None = None

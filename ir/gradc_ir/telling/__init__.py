@@ -1,0 +1,1 @@
+"""What is told while gradc works: lines for who listens, and where the time goes."""

@@ -1,0 +1,21 @@
+"""What is told while gradc works: to the logger ``gradc``, and to who asks by ``GRADC_LOG``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+
+def log(topic: str, message: str, *values: Any) -> None:
+    """Log to the logger ``gradc``, and to standard error when ``GRADC_LOG`` names the topic."""
+    logging = sys.modules.get("logging")  # whoever listens has loaded it
+    if logging is not None:
+        logging.getLogger("gradc").debug(message, *values)
+    if is_asked(topic):
+        print("gradc: " + message % values, file=sys.stderr)
+
+
+def is_asked(topic: str) -> bool:
+    """Whether ``GRADC_LOG`` names a topic."""
+    return topic in os.environ.get("GRADC_LOG", "").split(",")
