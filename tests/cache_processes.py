@@ -98,6 +98,7 @@ def damage(count: int) -> None:
     for number in range(count):
         compile_one(number % 4)
         every = [os.path.join(root, *names) for names in files.every_file(root)]
+        every = [path for path in every if os.path.getsize(path)]  # one may be cut to nothing
         path, other = draw.choice(every), draw.choice(every)
         with open(path, "rb") as file:
             held = bytearray(file.read())

@@ -25,6 +25,7 @@ from gradc_ir.errors import ExportError
 from gradc_ir.telling.phases import DISK, LLVM, SCHEDULE, phase
 
 if TYPE_CHECKING:
+    from gradc_codegen.machine.optimize import Optimized
     from gradc_codegen.nest.loop_nest import LoopNest
 
 _NAME = "gradc_kernel"
@@ -201,17 +202,21 @@ def compile_object(
         texts += [kernel.llvm, guard_text(function, name, bits, (orders or {}).get(name), probes)]
     exported = [symbol for name in functions for symbol in (name, f"{name}_worksize")]
     exported += [symbol for symbols in (more or {}).values() for symbol in symbols]
-    made = machine_code(texts, cpu, triple, level=level, exported=exported, emulate=emulate)
-    ir, called, copy = str(made.module), made.called, made.copied()
-    code = made.object()  # which refuses targets that would end the process
+
+    def made_of(texts: Sequence[str]) -> tuple[Optimized, str, bytes]:
+        """Return a copy of the module of texts, which can be emitted again, its IR and its code."""
+        made = machine_code(texts, cpu, triple, level=level, exported=exported, emulate=emulate)
+        ir, copy = str(made.module), made.copied()
+        return copy, ir, made.object()  # which refuses targets that would end the process
+
+    copy, ir, code = made_of(texts)
     provided = NAMES.intersection(helpers_in(code)) if own_doubles else frozenset[str]()
     if provided:
         # which of them are called is known when code has been made
         texts.append(soft_double_text(provided))
         exported += names_in(texts[-1])
-        made = machine_code(texts, cpu, triple, level=level, exported=exported, emulate=emulate)
-        ir, called, copy = str(made.module), made.called, made.copied()
-        code = made.object()
+        copy, ir, code = made_of(texts)
+    called = copy.called
     assembly = copy.assembly()
     stack = worst_stack(assembly, machine.architecture)
     taken = max(worst_stack(assembly, machine.architecture, PROBE).values(), default=0)

@@ -17,11 +17,6 @@ from gradc.calls.signature import Bound
 from gradc.requests.request import Request
 from gradc_ir.core.graph import Function
 
-# what C calls a kernel of each kind: behind the name of the function
-SUFFIXES = {"value": "", "value_and_grad": "vg"} | {
-    kind: kind for kind in ("grad", "jvp", "vjp", "hvp", "jacobian", "hessian")
-}
-
 
 class Written(NamedTuple):
     """The parameters and results of a final function in C: their positions, and results' names."""

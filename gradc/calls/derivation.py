@@ -25,7 +25,7 @@ class Derivation(NamedTuple):
 
     Parameters
     ----------
-    of: ``"value"``, ``"linearize"`` or another of ``gradc.pipeline.KINDS``.
+    of: ``"value"``, ``"linearize"`` or another of ``gradc.requests.request.KINDS``.
     wrt: with respect to which arguments; a tuple for several. None: all of them (vjp), or those
         that have a tangent (jvp).
     mode: of a Jacobian.

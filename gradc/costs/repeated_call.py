@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -60,7 +59,7 @@ class RepeatedCall:
         self.types = [
             ctypes.c_int64,
             ctypes.c_void_p,
-            *[_c_type(argument.llvm) for argument in kernel.signature.arguments],
+            *[_C[argument.llvm] for argument in kernel.signature.arguments],
         ]
         self.kernel = kernel
         self.module = _repeating(kernel.signature)
@@ -87,10 +86,6 @@ def kernel_arrays(kernel: Kernel, arrays: Sequence[Array]) -> list[Array]:
 
 _C = {"i64": ctypes.c_int64, "i32": ctypes.c_int32, "i8": ctypes.c_uint8, "ptr": ctypes.c_void_p,
       "double": ctypes.c_double, "float": ctypes.c_float}  # fmt: skip
-
-
-def _c_type(llvm: str) -> Any:
-    return _C[llvm]
 
 
 def _repeating(signature: Signature) -> LoadedModule:

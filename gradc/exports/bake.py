@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from gradc.exports.words import words_in
 from gradc.tracing import Traced
 from gradc.tracing.captured.captures import Capture
 from gradc_codegen.abi import c_identifier
@@ -38,8 +39,7 @@ def baked(name: str, traced: Traced, bake: str | Sequence[str]) -> tuple[Traced,
     ``bake`` has their names, in the words of the program or as C spells them, or is ``"all"``.
     Raises ExportError for a name that no captured array has.
     """
-    wanted = [bake] if isinstance(bake, str) else list(bake)
-    wanted = [part.strip() for text in wanted for part in text.split(",") if part.strip()]
+    wanted = words_in(bake)
     if not wanted:
         return traced, ()
     own = len(traced.function.params) - len(traced.captures)

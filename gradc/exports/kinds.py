@@ -5,25 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from gradc.exports.words import words_in
 from gradc.requests.request import KINDS
+from gradc.runtime.export import SUMMARIES
 from gradc_ir.errors import ExportError
 
-# short words beside those of gradc.pipeline.KINDS
+# short words beside those of gradc.requests.request.KINDS
 _SHORT = {"vg": "value_and_grad", "jac": "jacobian", "hess": "hessian"}
 _SUFFIXES = {"value": "", "value_and_grad": "vg"}
 _BATCH = "_batch"
 WORDS = ("value", "vg", "grad", "jvp", "vjp", "hvp", "jac", "hess")
-
-_SUMMARIES = {
-    "value": "value",
-    "value_and_grad": "value and gradient",
-    "grad": "gradient",
-    "jvp": "value and its tangent",
-    "vjp": "value and the cotangents of the arguments",
-    "hvp": "the Hessian times a vector",
-    "jacobian": "jacobian",
-    "hessian": "hessian",
-}
 
 
 class Kind(NamedTuple):
@@ -31,7 +22,7 @@ class Kind(NamedTuple):
 
     Parameters
     ----------
-    of: one of ``gradc.pipeline.KINDS``.
+    of: one of ``gradc.requests.request.KINDS``.
     suffix: what stands behind the name in C, empty for the value.
     many: whether it is of many points at once.
     """
@@ -48,7 +39,7 @@ class Kind(NamedTuple):
     @property
     def summary(self) -> str:
         """One line of what it computes."""
-        return _SUMMARIES[self.of] + (", at each of m points" if self.many else "")
+        return SUMMARIES.get(self.suffix, self.of) + (", at each of m points" if self.many else "")
 
 
 VALUE = Kind("value", "")
@@ -60,12 +51,10 @@ def kinds_of(words: str | Iterable[str], option: str = "of") -> tuple[Kind, ...]
     Raises ExportError for a word that says nothing.
     """
     given = [words] if isinstance(words, str) else list(words)
-    found = []
     for word in given:
         if not isinstance(word, str):
             raise ExportError(f"{option} is {word!r:.40}", help=_HELP)
-        found += [_kind(part.strip(), option) for part in word.split(",") if part.strip()]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(_kind(word, option) for word in words_in(given)))
 
 
 def _kind(word: str, option: str) -> Kind:

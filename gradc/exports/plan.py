@@ -14,6 +14,7 @@ from gradc.exports.bake import Baked, baked
 from gradc.exports.batch import of_many
 from gradc.exports.formulas import formulas
 from gradc.exports.kinds import VALUE, Kind, with_value
+from gradc.exports.words import words_in
 from gradc.pipeline import derive
 from gradc.requests.options import Options
 from gradc.requests.request import Request
@@ -144,11 +145,9 @@ def _shared(
     name: str, bound: Bound, traced: Traced, shared: str | Sequence[str]
 ) -> tuple[int, ...]:
     """Return the parameters that are the same for all points: of arguments, and captured arrays."""
-    given = [shared] if isinstance(shared, str) else list(shared)
-    words = [part.strip() for text in given for part in text.split(",") if part.strip()]
     count = len(traced.function.params)
     found = list(range(count - len(traced.captures), count))
-    for word in words:
+    for word in words_in(shared):
         if word not in bound.names:
             raise ExportError(
                 f"shared: {name} has no argument {word!r}",

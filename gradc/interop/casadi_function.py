@@ -13,7 +13,6 @@ import numpy as np
 from gradc.api.compile import compiled
 from gradc.api.transforms import jacobian
 from gradc.arguments import pytree
-from gradc.exports.bake import EVERY
 from gradc.exports.kinds import VALUE
 from gradc.exports.plan import Asked, plan
 from gradc.interop.flat import Flat, flat_of
@@ -29,7 +28,6 @@ from gradc_codegen.libraries.routines import libraries
 from gradc_codegen.target.target import target
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ExportError
-from gradc_ir.text.spec import print_spec
 
 _WHAT = "gradc.casadi_external"
 
@@ -231,13 +229,7 @@ def _jacobian(one: _Function) -> _Function:
 
 def _entry(flat: Flat, inputs: Sequence[Matrix]) -> Entry:
     """Return the kernel of a flat function at matrices, which it reads column by column."""
-    names = [f"x{i}" for i in range(len(inputs))]
-    types = [Type(DType.F64, _memory(matrix)) for matrix in inputs]
-    text = f"lambda {', '.join(names)}: function({', '.join(names)})"
-    function = eval(text, {"function": flat.function})
-    asked = Asked(flat.name, (print_spec(list(zip(names, types))),), (VALUE,), bake=EVERY)
-    with working():
-        (entry,) = plan(flat.owner.like(function), asked).entries
+    (entry,) = flat.planned([Type(DType.F64, _memory(matrix)) for matrix in inputs]).entries
     return entry
 
 

@@ -13,6 +13,12 @@ from gradc.api.compiled import Compiled
 from gradc.api.transforms import jvp, vjp
 from gradc.api.vmap import vmap
 from gradc.arguments import pytree
+from gradc.exports.bake import EVERY
+from gradc.exports.kinds import VALUE
+from gradc.exports.plan import Asked, Plan, plan
+from gradc.runtime.specialize import working
+from gradc_ir.core.types import Type
+from gradc_ir.text.spec import print_spec
 
 Leaves = tuple[Any, ...]
 
@@ -44,6 +50,15 @@ class Flat:
         made: Compiled[..., Leaves] = self.owner.like(self.function)
         made.__name__ = self.name
         return made
+
+    def planned(self, types: Sequence[Type]) -> Plan:
+        """Return how the kernel for these types is made, with captured arrays as constants."""
+        names = [f"x{i}" for i in range(len(types))]
+        text = f"lambda {', '.join(names)}: function({', '.join(names)})"
+        form = self.owner.like(eval(text, {"function": self.function}))
+        spec = print_spec(list(zip(names, types)))
+        with working():
+            return plan(form, Asked(self.name, (spec,), (VALUE,), bake=EVERY))
 
     def pushed(self, moved: Sequence[int], count: int) -> Flat:
         """Return the tangents of the float results, of ``count`` arguments and some tangents.

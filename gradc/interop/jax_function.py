@@ -12,9 +12,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from gradc.exports.bake import EVERY
-from gradc.exports.kinds import VALUE
-from gradc.exports.plan import Asked, Plan, plan
+from gradc.exports.plan import Plan
 from gradc.interop.flat import Flat, flat_of
 from gradc.native.native import Native, capsule_of
 from gradc.native.needs import needed
@@ -23,7 +21,6 @@ from gradc_codegen.abi import Signature
 from gradc_codegen.hosts.xla_handler import handler_name, handler_text
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import DTypeError, ExportError
-from gradc_ir.text.spec import print_spec
 
 _serial = itertools.count()
 # what XLA calls by name it may call as long as the process lives
@@ -42,11 +39,7 @@ class _Call:
     """A flat function at types of arguments: what it returns, and the kernel once it is called."""
 
     def __init__(self, flat: Flat, types: Sequence[Type]) -> None:
-        names = [f"x{i}" for i in range(len(types))]
-        spec = print_spec(list(zip(names, types)))
-        form = flat.owner.like(_named(flat.function, names))
-        with working():
-            self.plan: Plan = plan(form, Asked(flat.name, (spec,), (VALUE,), bake=EVERY))
+        self.plan: Plan = flat.planned(types)
         self.flat = flat
         (self._entry,) = self.plan.entries
         self.signature = Signature.of(
@@ -77,13 +70,6 @@ class _Call:
         jax_ffi.register_ffi_target(target, capsule, platform="cpu")
         _registered.append((capsule, native))
         return _Kernel(target, self.types, scratch)
-
-
-def _named(function: Callable[..., Any], names: Sequence[str]) -> Callable[..., Any]:
-    """Return a function of leaves with a parameter for each."""
-    text = f"lambda {', '.join(names)}: function({', '.join(names)})"
-    made: Callable[..., Any] = eval(text, {"function": function})
-    return made
 
 
 # -- primitives ------------------------------------------------------------------------------------

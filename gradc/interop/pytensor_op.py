@@ -8,16 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gradc.exports.bake import EVERY
-from gradc.exports.kinds import VALUE
-from gradc.exports.plan import Asked, plan
 from gradc.interop.flat import Flat, flat_of
 from gradc.native.needs import needed
-from gradc.runtime.specialize import working
 from gradc_ir.core.sizes import symbol
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import ShapeError
-from gradc_ir.text.spec import print_spec
 
 
 def pytensor_op(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -152,9 +147,6 @@ def _traced_types(
     flat: Flat, given: Sequence[tuple[str, tuple[int | None, ...]]]
 ) -> Sequence[Type]:
     """Return the types of results where sizes that the graph does not tell are symbols."""
-    names = [f"x{i}" for i in range(len(given))]
-    text = f"lambda {', '.join(names)}: function({', '.join(names)})"
-    form = flat.owner.like(eval(text, {"function": flat.function}))
     # the op checks at every call which of them are equal: here it is enough that it may be so
     ways: tuple[Callable[[int, int], str], ...] = (
         lambda i, axis: f"n{i}_{axis}",
@@ -173,14 +165,12 @@ def _traced_types(
             )
             for i, (dtype, shape) in enumerate(given)
         ]
-        spec = print_spec(list(zip(names, types)))
         try:
-            with working():
-                found = plan(form, Asked(flat.name, (spec,), (VALUE,), bake=EVERY))
+            (entry,) = flat.planned(types).entries
         except ShapeError as error:
             refused = error
             continue
-        return found.entries[0].function.result_types
+        return entry.function.result_types
     raise ShapeError(
         f"{flat.name} needs sizes that PyTensor's graph does not tell",
         found=str(refused).splitlines()[0],

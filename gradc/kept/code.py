@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.kept.plain import Unkept, is_plain, plain
+from gradc.kept.plain import Unkept, is_plain, plain, refuse
 from gradc.tracing.captured import outside
 from gradc.tracing.core import opaque, source
 
@@ -61,9 +61,7 @@ def function_content(function: types.FunctionType) -> Any:
     """Return what a function is: its code and its attributes, not what it reads by its names."""
     module = str(function.__module__)
     if is_library(function):
-        why = outside.of_module(module)
-        if why:
-            raise Unkept(why)
+        refuse(outside.of_module(module))
         return "library", module, function.__qualname__
     attributes = {
         name: part
@@ -113,9 +111,7 @@ def base_content(base: Any) -> Any:
     package = base.__module__.partition(".")[0]
     is_stdlib = package in sys.stdlib_module_names and base.__module__ != "__main__"
     if is_stdlib or package in ("numpy", "scipy", "gradc", "gradc_ir", "optree"):
-        why = outside.of_module(base.__module__)
-        if why:
-            raise Unkept(why)
+        refuse(outside.of_module(base.__module__))
         return name
     if opaque.named(base.__module__) is not None:
         raise Unkept(f"{base.__module__} is opaque")

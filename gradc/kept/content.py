@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradc.kept.code import MEMBERS, class_content, function_content, member_content
-from gradc.kept.plain import Unkept, is_plain, plain
+from gradc.kept.plain import Unkept, is_plain, plain, refuse
 from gradc.tracing.captured import outside
 from gradc.tracing.core import opaque
 
@@ -132,9 +132,7 @@ def _of_library(value: Any) -> Any:
         raise Unkept(f"{name} belongs to an object that is not seen")
     if package not in ("numpy", "scipy") and package not in sys.stdlib_module_names:
         raise Unkept(f"{module}.{name} is not seen")
-    why = outside.of_module(module)
-    if why:
-        raise Unkept(why)
+    refuse(outside.of_module(module))
     return "library", module, name
 
 

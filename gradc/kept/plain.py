@@ -14,6 +14,12 @@ class Unkept(Exception):
     """Something is not known by its content, so that what was made of it is not kept."""
 
 
+def refuse(why: str) -> None:
+    """Raise Unkept where there is a reason, which an empty text is not."""
+    if why:
+        raise Unkept(why)
+
+
 _SIMPLE = (int, bool, str, bytes, type(None), type(Ellipsis), type(NotImplemented))
 
 

@@ -18,7 +18,6 @@ from gradc_codegen.interface.c_header import Exported, spec_line
 from gradc_codegen.machine.jit import LoadedModule, compile_module
 from gradc_ir.core.foreign import C_TYPES as CTYPES
 from gradc_ir.core.graph import Function
-from gradc_ir.core.types import Type
 
 
 class Native:
@@ -82,8 +81,7 @@ class Native:
     def cffi(self) -> Any:
         """Return the function as a pointer of cffi, which has to be installed."""
         ffi = needed("cffi", "f.cffi()").FFI()
-        types = ", ".join(_c_type(argument) for argument in self.signature.arguments)
-        pointer = ffi.cast(f"int(*)({types})", self.address)
+        pointer = ffi.cast(self.c_type.replace("(", "(*)(", 1), self.address)
         _kept_with_cffi[pointer] = self.code
         return pointer
 
@@ -130,14 +128,8 @@ def _c_type(argument: Argument) -> str:
     return f"{element} const *" if "const" in argument.c else f"{element} *"
 
 
-def shape_of(type_: Type) -> tuple[int, ...]:
-    """Return the shape of a type whose sizes are numbers."""
-    return tuple(int(size) for size in type_.shape)  # type: ignore[arg-type]
-
-
 # -- capsules --------------------------------------------------------------------------------------
 
-_DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.py_object)
 # what a capsule refers to, by the capsule's own address, while it lives
 _kept_with_capsules: dict[int, tuple[Any, ...]] = {}
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from gradc.tracing.captured.traced import Traced
+from gradc_ir.core.deferred import Deferred
 from gradc_ir.core.graph import Function
 from gradc_ir.core.walk import nested
 from gradc_ir.location import Location
@@ -21,7 +22,9 @@ def what_would_help(
     longest = max(phases, key=lambda name: phases[name], default="")
     ops = sum(1 for function in functions for _ in nested(function))
     took = f"most of it {longest}, of {ops} ops"
-    times, place = _most_repeated(traced.function)
+    # a trace that was kept on disk is there by its types alone, and what was made of it whole
+    is_kept = isinstance(traced.function, Deferred)
+    times, place = _most_repeated(functions[0] if is_kept else traced.function)
     if place is not None and times >= _UNROLLED:
         return (
             f"{took}; {times} were recorded at one place, {place}: a Python loop was unrolled; "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -226,10 +226,7 @@ def write(
     ir_hash = _hash([entry.function for entry in entries], exported)
     compiled = _compiled(entries, exported, choices, ir_hash)
     _refuse_helpers(name, compiled, choices)
-    exported = [
-        Exported(one.name, one.signature, one.summary, one.formulae, compiled.stack.get(one.name))
-        for one in exported
-    ]
+    exported = [replace(one, stack=compiled.stack.get(one.name)) for one in exported]
     mathematics = sorted(LIBRARY.intersection(compiled.called))
     flags = link_flags(compiled.routines, compiled.helpers, mathematics)
     symbols = [symbol for one in exported for symbol in symbols_of(one.name, choices.structs)]

@@ -115,6 +115,36 @@ def test_subnormal_numbers_stay(name: str, tmp_path: Path) -> None:
     assert "sum: as in Python" in printed(machine, code)
 
 
+BY_NAME = """
+#include <stdio.h>
+#include "sum.h"
+int main(void) {
+    double x[3] = {1, 2, 3}, y[2] = {10, 20}, a = 2, out = -1;
+    const void *in[3] = {x, y, &a};
+    void *made[1] = {&out};
+    int64_t sizes[2] = {3, 2}, shapes[2];
+    char work[4096];
+    if (sum_call_worksize(sizes) > sizeof work || sum_call(in, made, sizes, work)) return 1;
+    if (sum_call_shapes(sizes, shapes)) return 2;
+    printf("%g of %d and %d\\n", out, (int)shapes[0], (int)shapes[1]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_callers_by_name_hand_over_tables(name: str, tmp_path: Path) -> None:
+    """Pointers in tables are as far apart as the machine's are long."""
+    machine = MACHINES[name]
+    needed_for(machine)
+    compiled = gradc.compile(lambda x, y, a: np.sum(x * a) + 2 * np.sum(y))
+    options = {"target": machine.triple, **machine.options}
+    spec = "x: f64[n], y: f64[m], a: f64"
+    code, *_ = compiled.export("sum", spec=spec, out=tmp_path, **options)
+    (tmp_path / "example_main.c").write_text(BY_NAME)
+    assert printed(machine, code) == "72 of 3 and 2\n"
+
+
 def single_logistic(w: Any, x: Any, y: Any) -> Any:
     return np.sum(np.log(1 + np.exp(-y * (x @ w))))
 

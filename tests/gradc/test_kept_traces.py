@@ -11,6 +11,7 @@ import pytest
 
 import gradc
 from gradc.kept import traces
+from gradc.runtime import specialize
 from tests.comparing import assert_same_bits
 from tests.kept_programs import HARMLESS, IN_ARRAYS, STRUCTURE, Edit, edited, edits_of_numbers, load
 
@@ -66,6 +67,16 @@ def test_the_program_is_found_again(cache: Counted, tmp_path: Path) -> None:
         assert_same_bits(run(edited(), tmp_path, of), first)
     assert cache.found == [False, True] * 5
     assert not cache.unkept
+
+
+def test_a_compilation_that_is_slow_tells_of_a_kept_trace(
+    cache: Counted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(specialize, "_LONG", 0.0)
+    for of in ("__call__", "grad", "hessian"):
+        first = run(edited(), tmp_path, of)
+        assert_same_bits(run(edited(), tmp_path, of), first)
+    assert cache.found == [False, True] * 3
 
 
 def test_what_changes_nothing_changes_nothing(cache: Counted, tmp_path: Path) -> None:

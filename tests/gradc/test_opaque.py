@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc.calls import traceable
-from gradc.tracing import trace
+from gradc.tracing.record import trace as tracing
 from gradc_ir.errors import TraceError
 from tests.gradc.what_lies_outside import Meta, X, check_followed, error_of
 
@@ -216,12 +215,13 @@ def test_what_is_asked_again_and_did_not_change_is_not_traced_again(
 
     def counted(*args: Any, **options: Any) -> Any:
         traces.append(args)
-        return trace(*args, **options)
+        return record(*args, **options)
 
     def f(x):
         return x * odd.part.k * odd.w + package.gain() * package.Model(2.0).weights()
 
-    monkeypatch.setattr(traceable, "trace", counted)
+    record = tracing.trace
+    monkeypatch.setattr(tracing, "trace", counted)
     with gradc.opaque("tables"):
         compiled = gradc.compile(f)
         for _ in range(3):

@@ -120,6 +120,29 @@ def test_what_is_in_no_formula_reads_what_is_recovered() -> None:
     np.testing.assert_allclose(found, x * x)
 
 
+def test_steps_that_are_accepted_or_not() -> None:
+    """Conditions read results of formulas and choose what later formulas start from."""
+
+    def chain(scale: Any, steps: Any, draws: Any) -> Any:
+        x, total = 0.5, 0.0
+        density = -0.5 * x * x / scale**2
+        for step, draw in zip(steps, draws):
+            moved = x + step * scale
+            there = -0.5 * moved * moved / scale**2
+            accepted = np.log(draw) < there - density
+            x, density = np.where(accepted, moved, x), np.where(accepted, there, density)
+            total = total + x**2
+        return total
+
+    compiled = gradc.compile(chain)
+    for count in (3, 8):
+        steps, draws = np.linspace(-1, 1, count), np.linspace(0.1, 0.9, count)
+        value, slope = compiled.value_and_grad(1.3, steps, draws)
+        assert np.isclose(value, chain(1.3, steps, draws), rtol=1e-14)
+        numeric = (chain(1.3 + 1e-6, steps, draws) - chain(1.3 - 1e-6, steps, draws)) / 2e-6
+        assert np.isclose(slope, numeric, rtol=1e-6)
+
+
 def test_plain_functions_have_none() -> None:
     function = gradc.compile(lambda x, y, z: x * y * z, stable=False)
     assert not np.isfinite(function(1e200, 1e200, 1e-250))

@@ -15,14 +15,12 @@ from collections.abc import Iterator
 from hashlib import sha256
 
 from gradc_codegen.cache.folder import folder, is_mine
-from gradc_codegen.cache.limit import keep_to_limit
+from gradc_codegen.cache.limit import WRITTEN, keep_to_limit
 from gradc_ir.telling.log import log
 
 _MARK = b"gradc\n"
 _SUM = 16
 _serial = itertools.count()
-# What is being written, until it is renamed.
-WRITTEN = ".tmp"
 
 
 def read(*names: str) -> bytes | None:

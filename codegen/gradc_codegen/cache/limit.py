@@ -14,6 +14,8 @@ import time
 from gradc_ir.telling.log import log
 
 _USUAL = 1000
+# How the names of files end that are being written, until they are renamed.
+WRITTEN = ".tmp"
 # Of what is kept: how much may come before the files are looked through, on average.
 _SHARE = 1 / 64
 # How much of what may be kept is left when something has to go.
@@ -49,7 +51,7 @@ def sweep(root: str, most: int) -> None:
                 about = os.lstat(path)
             except OSError:
                 continue  # another process has removed it
-            if name.endswith(".tmp") and now - about.st_mtime > _ABANDONED:
+            if name.endswith(WRITTEN) and now - about.st_mtime > _ABANDONED:
                 _remove(path)
             else:
                 found.append((about.st_mtime, about.st_size, path))

@@ -104,19 +104,17 @@ class _State(tuple[Any, ...]):
         return _Pickled, (self[2](),)
 
 
-class _Run:
-    """Runs the calls that no plan is for; in a pickle the owner stands for it, too."""
+class _Run(functools.partial[Any]):
+    """Runs the calls that no plan is for; in a pickle the owner stands for it, too.
 
-    __slots__ = ("__name__", "_owner", "_run")
+    It is called without a frame of its own, which a traceback would show.
+    """
 
-    def __init__(self, run: Callable[..., Any], owner: Callable[[], Any]) -> None:
+    def owned_by(self, owner: Callable[[], Any]) -> _Run:
+        """Return it, with what returns the owner."""
         self.__name__ = "run"
-        self._run = run
         self._owner = owner
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it."""
-        return self._run(*args, **kwargs)
+        return self
 
     def __reduce__(self) -> Any:
         """Pickle as the owner: cloudpickle takes methods apart."""
@@ -163,7 +161,7 @@ def door(
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype = ctypes.py_object
     make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    bound = types.MethodType(_Run(run, owner), whole)
+    bound = types.MethodType(_Run(run).owned_by(owner), whole)
     made: Callable[..., Any] = make(definition(name, doc), bound, None)
     return made
 

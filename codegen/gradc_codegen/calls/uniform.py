@@ -21,15 +21,15 @@ def uniform_text(signature: Signature, kernel: str, code: int | None = None) -> 
     values: list[str] = []
     count = len(signature.sizes)
     for position in range(count):
-        values.append(_loaded(lines, "i64", "%sizes", position))
+        values.append(loaded(lines, "i64", "%sizes", position))
     for position, argument in enumerate(signature.inputs):
-        place = _loaded(lines, "ptr", "%inputs", position)
+        place = loaded(lines, "ptr", "%inputs", position)
         if argument.by_value:
             lines.append(f"  %n{position} = load {argument.llvm}, {place}")
             place = f"{argument.llvm} %n{position}"
         values.append(place)
     values += [
-        _loaded(lines, "ptr", "%outputs", position) for position in range(len(signature.outputs))
+        loaded(lines, "ptr", "%outputs", position) for position in range(len(signature.outputs))
     ]
     lines.append(f'  %status = call i32 @"{kernel}"({", ".join([*values, "ptr %work"])}) noinline')
     status = "%status"
@@ -47,8 +47,9 @@ def uniform_text(signature: Signature, kernel: str, code: int | None = None) -> 
     )
 
 
-def _loaded(lines: list[str], type_: str, table: str, position: int) -> str:
+def loaded(lines: list[str], type_: str, table: str, position: int) -> str:
+    """Write the load of an entry of a table of such; returns it behind its type."""
     name = f"{table}.{position}"
-    lines.append(f"  {name}.at = getelementptr i64, ptr {table}, i64 {position}")
+    lines.append(f"  {name}.at = getelementptr {type_}, ptr {table}, i64 {position}")
     lines.append(f"  {name} = load {type_}, ptr {name}.at")
     return f"{type_} {name}"

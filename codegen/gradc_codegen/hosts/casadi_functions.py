@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gradc_codegen.abi import Signature
+from gradc_codegen.text.c_text import c_text
 
 
 class Matrix(NamedTuple):
@@ -69,7 +70,7 @@ def external_text(external: External) -> str:
     ]
     for side, matrices in (("in", external.inputs), ("out", external.outputs)):
         parts += [
-            _table(f"{name}_name_{side}", [_text(matrix.name) for matrix in matrices]),
+            _table(f"{name}_name_{side}", [c_text(matrix.name) for matrix in matrices]),
             _table(f"{name}_sparsity_{side}", [_pattern(matrix) for matrix in matrices]),
         ]
     return "\n".join(parts)
@@ -161,10 +162,6 @@ def _table(name: str, values: Sequence[tuple[str, str]]) -> str:
             "none:\n  ret ptr null\n}\n",
         ]
     )
-
-
-def _text(words: str) -> tuple[str, str]:
-    return f"[{len(words.encode()) + 1} x i8]", f'c"{words}\\00"'
 
 
 def _pattern(matrix: Matrix) -> tuple[str, str]:

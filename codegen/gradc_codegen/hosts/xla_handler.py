@@ -8,6 +8,7 @@ later version with another layout, the call is an error and nothing is read.
 from __future__ import annotations
 
 from gradc_codegen.abi import STATUS_MEANING, Signature, Status
+from gradc_codegen.text.c_text import c_text_constant
 
 # Offsets in bytes, of version 0 of the interface. The arguments and results lie inside of the
 # frame.
@@ -67,14 +68,14 @@ def handler_text(name: str, signature: Signature, has_scratch: bool) -> str:
         for status in messages
     )
     texts = "\n".join(
-        _text(f"@xla.text{status.value}", message) for status, message in messages.items()
+        c_text_constant(f"@xla.text{status.value}", message) for status, message in messages.items()
     )
     layout = (
         "XLA passes another call frame than gradc knows: use a version of JAX it was tested with"
     )
     return f"""declare i32 @"{name}"({types})
 {texts}
-{_text("@xla.text.layout", layout)}
+{c_text_constant("@xla.text.layout", layout)}
 
 define internal ptr @xla.error(ptr %frame, ptr %message, i32 %code) {{
   %args = alloca [32 x i8], align 8
@@ -178,7 +179,3 @@ def _buffer(lines: list[str], table: str, position: int) -> str:
         f"  {name}.data = load ptr, ptr {name}.data.at",
     ]
     return name
-
-
-def _text(place: str, words: str) -> str:
-    return f'{place} = private unnamed_addr constant [{len(words) + 1} x i8] c"{words}\\00"'

@@ -16,8 +16,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gradc_codegen.abi import Argument, Order, Signature, Status
-from gradc_codegen.calls.uniform import uniform_name, uniform_text
+from gradc_codegen.calls.uniform import loaded, uniform_name, uniform_text
 from gradc_codegen.interface.c_guard import Checks
+from gradc_codegen.text.c_text import c_text_constant
 from gradc_codegen.text.module import Module
 from gradc_ir.core.graph import Function
 
@@ -94,11 +95,8 @@ def by_name_text(
 
 
 def _worksize_text(signature: Signature, name: str, pointer_bits: int) -> str:
-    lines, values = [], []
-    for position in range(len(signature.sizes)):
-        lines.append(f"  %at{position} = getelementptr i64, ptr %sizes, i64 {position}")
-        lines.append(f"  %size{position} = load i64, ptr %at{position}")
-        values.append(f"i64 %size{position}")
+    lines: list[str] = []
+    values = [loaded(lines, "i64", "%sizes", i) for i in range(len(signature.sizes))]
     type_ = f"i{pointer_bits}"
     body = "\n".join([*lines, f'  %bytes = call {type_} @"{name}_worksize"({", ".join(values)})'])
     return (
@@ -109,11 +107,11 @@ def _worksize_text(signature: Signature, name: str, pointer_bits: int) -> str:
 
 def _shapes_text(function: Function, signature: Signature, order: Order, name: str) -> str:
     """Return the text of what writes shapes, which refuses the sizes that the function refuses."""
-    registers = {size.name: f"%size{i}" for i, size in enumerate(signature.sizes)}
-    loads = []
-    for position in range(len(signature.sizes)):
-        loads.append(f"  %at{position} = getelementptr i64, ptr %sizes, i64 {position}")
-        loads.append(f"  %size{position} = load i64, ptr %at{position}")
+    loads: list[str] = []
+    registers = {
+        size.name: loaded(loads, "i64", "%sizes", i).removeprefix("i64 ")
+        for i, size in enumerate(signature.sizes)
+    }
     checks = Checks(Module(function.name), registers, itertools.count(1))
     checks.check(function)
     types = [
@@ -212,7 +210,7 @@ def _info_text(signature: Signature, name: str, facts: Facts) -> str:
         f"ptr {table}",
     ]
     # data that refers to other data is written to once, by what loads it
-    lines = [_text_constant(place, words) for words, place in texts.items()]
+    lines = [c_text_constant(place, words) for words, place in texts.items()]
     lines.append(
         f"{table} = internal constant [{count} x {_ARGUMENT}] [\n  " + ",\n  ".join(rows) + "\n]"
     )
@@ -221,14 +219,6 @@ def _info_text(signature: Signature, name: str, facts: Facts) -> str:
 
 
 _ROLES = {"size": 0, "input": 1, "output": 2}
-
-
-def _text_constant(place: str, words: str) -> str:
-    data = words.encode() + b"\0"
-    spelled = "".join(
-        chr(byte) if 32 <= byte < 127 and byte not in (34, 92) else f"\\{byte:02X}" for byte in data
-    )
-    return f'{place} = private unnamed_addr constant [{len(data)} x i8] c"{spelled}"'
 
 
 def _lines(lines: Iterable[str]) -> str:

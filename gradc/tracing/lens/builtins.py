@@ -28,8 +28,6 @@ from gradc.tracing.lens.number_types import NUMBER_TYPES, is_instance, stands_fo
 from gradc.tracing.lens.sequences import SEQUENCES
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class, seen_super
 
-_MISSING = object()
-
 
 def seen_len(x: Any) -> Any:
     """Return len(x); symbolic for an array with a symbolic first axis."""

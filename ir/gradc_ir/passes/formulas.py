@@ -62,25 +62,29 @@ def grouped(function: Function, chosen: Sequence[Value], is_step: IsStep) -> lis
         return []
     is_computed = _computed(function, is_step)
     cones = {value: _cone(value, is_computed) for value in chosen}
+    summed = _summed(function)
+    computed = {
+        place[0]
+        for value, cone in cones.items()
+        if value not in summed and len(cone) <= _MOST_STEPS
+        for place in cone
+        if is_computed(place)
+    }
     level: dict[Value, tuple[int, int]] = {}
-    summed: set[Value] = set()  # and what comes after that
     groups: dict[object, list[Value]] = {}
     for node in function.nodes:
         behind = [level[operand] for operand in node.operands]
         stage = max((each[0] for each in behind), default=0)
         waits = max((each[1] for each in behind), default=0)
-        is_summed = not summed.isdisjoint(node.operands)
         if not (node.op.is_elementwise or node.op.name in REARRANGEMENTS):
             waits += bool(node.operands)
-            is_summed = is_summed or node.op.name not in _BARRIERS
         for value in node.results:
-            if is_summed and node.operands:
-                summed.add(value)
-            elif value in cones:
+            if value in cones and value not in summed:
                 key = (stage, waits, value.type)
                 groups.setdefault(key, []).append(value)
             level[value] = (stage, waits)
-        if not is_step(node) and any(operand in cones for operand in node.operands):
+        # what no formula computes anew reads their results, and what is behind it comes later
+        if computed.isdisjoint(node.results) and any(x in cones for x in node.operands):
             for value in node.results:
                 level[value] = (stage + 1, waits)
     found = []
@@ -98,6 +102,17 @@ def grouped(function: Function, chosen: Sequence[Value], is_step: IsStep) -> lis
             if len(members) <= _MOST_STEPS:
                 found.append(_group(part, sorted(members, key=at), is_computed))
     return found
+
+
+def _summed(function: Function) -> set[Value]:
+    """Return what is behind a reduction."""
+    summed: set[Value] = set()
+    for node in function.nodes:
+        name = node.op.name
+        is_plain = node.op.is_elementwise or name in REARRANGEMENTS or name in _BARRIERS
+        if node.operands and not (is_plain and summed.isdisjoint(node.operands)):
+            summed.update(node.results)
+    return summed
 
 
 IsComputed = Callable[[Place], bool]
