@@ -14,6 +14,7 @@ from gradc.capture.held.heap import ABSENT
 from gradc.capture.held.nests import rebuilt, take_apart
 from gradc.capture.held.recording import Before, Recording, variables_now
 from gradc.capture.held.truth import truth, truth_value
+from gradc.capture.held.unbound import check_made
 from gradc.capture.held.uniform import NotUniform
 from gradc.capture.items import Items
 from gradc.capture.whole_numbers import Integers, fits_words
@@ -258,6 +259,9 @@ class Attempt:
         variables = built.handed_back(values, steps)
         if self._items is None:
             self._assigned_by_test(built, values, variables)
+        if built.steps is not None:
+            own = {*self._at_test, *self._site.placeholders}
+            check_made(self._site, [name for name in built.made if name not in own], built.steps)
         return Outcome(variables, text, carries.paths)
 
     def _guard_integers(self, recording: Recording, carries: Carries) -> bool:

@@ -268,9 +268,11 @@ class Choice:
             except Unlike as unlike:
                 say_unbound(self.frame, self.site, name, unlike.why)
                 continue
-            is_over = then.raised or otherwise.raised
+            # who has returned reads nothing any more
             is_partial = any(
-                (value is ABSENT and not is_over) or id(value) in partial for value in values
+                (value is ABSENT or id(value) in partial)
+                and not (side.raised or _leaves(side, (self.site.returned,)))
+                for side, value in zip((then, otherwise), values)
             )
             found[name] = _marked(make, partial) if is_partial else make
         return found

@@ -11,7 +11,7 @@ from gradc.capture.held.heap import ABSENT, set_parts
 from gradc.capture.held.joining import MAY_BE, own_memory
 from gradc.capture.held.nests import Nest, rebuilt, take_apart
 from gradc.capture.held.recording import Recording
-from gradc.capture.held.unbound import say_unbound
+from gradc.capture.held.unbound import LEFT_EARLY, say_unbound
 from gradc.capture.held.uniform import NotUniform
 from gradc.control.leaf_types import LeafType, cast_values, leaf_type_of, tracers_of, values_of
 from gradc.tracing import Tracer
@@ -75,10 +75,14 @@ def _holds_functions(nest: Nest) -> bool:
 
 
 class Built:
-    """The results of a loop's operation, by what they belong to."""
+    """The results of a loop's operation, by what they belong to.
+
+    ``steps`` is how many there were, where there may be none.
+    """
 
     def __init__(self, step: Step) -> None:
         self._step = step
+        self.steps: Value | None = None
         carries = step.carries
         self.carried_types = carries.leaf_types()
         self.made = step.made()
@@ -119,7 +123,8 @@ class Built:
         body = self._step.recording.closed(function, arguments, captured, types)
         init = [*self._init(), build.size_value(0)]
         made = build.scan(body, captured, init, [], length=None, count=count, checkpoint=checkpoint)
-        return list(made)[:-1]
+        *found, self.steps = made
+        return found
 
     def until(self, length: Size | None, flags: Sequence[Value]) -> list[Value]:
         """Build a loop that goes on as long as no flag is set, its condition holds, and no longer.
@@ -156,8 +161,10 @@ class Built:
         condition = recording.closed(asked, arguments, asks, [bool_type])
         running()
         init = [*self._init(), build.size_value(0)]
-        found = build.while_loop(condition, body, asks, captured, init, length=length)
-        return list(found)[: len(init) - 1]
+        found = list(build.while_loop(condition, body, asks, captured, init, length=length))
+        if step.holds is not None:
+            self.steps = found[len(init) - 1]
+        return found[: len(init) - 1]
 
     def _with_index(self) -> tuple[Function, list[Value], list[Value | Type], list[LeafType]]:
         step = self._step
@@ -218,6 +225,8 @@ class Built:
         for name in {*carries.dropped, *carries.made} - self.made.keys():
             variables[name] = ABSENT
             say_unbound(carries.frame, step.site, name, "each of its steps makes it anew")
+        for name in carries.left_early - carries.made.keys():
+            say_unbound(carries.frame, step.site, name, LEFT_EARLY)
         self._fix_shared(results, steps)
         if steps is not None:
             self._append(list(values[split_at[1] :]), steps)

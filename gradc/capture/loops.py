@@ -88,7 +88,7 @@ class Loop(Driver):
         if None not in left and not is_worth_rolling(count, each):
             yield from self._by_python(iterator, count - 1)
             return
-        after = Before(self.frame, self.site, earlier=before)
+        after = Before(self.frame, self.site, self.gone(), earlier=before)
         found = yield from self._attempt(before, items, 0, after)
         if isinstance(found, NotUniform):
             found = yield from self._attempt(after, items, 1, None)
@@ -150,6 +150,7 @@ class Loop(Driver):
         """Run each further step only if the loop was not left before, which is not known."""
         variables = variables_now(self.frame, self.site)
         for item in iterator:
+            variables |= self.gone(variables)
             choice = Choice(self.frame, self.site, self._stays(), variables)
             self.item = item
             self.give(dict(zip(self.site.names, choice.begin(True))))
@@ -165,7 +166,7 @@ class Loop(Driver):
             choice.skip(False)
             variables = dict(zip(self.site.names, choice.joined()))
             self.flags = tuple(variables[name] for name in self.site.leaving)
-        self.give(variables, ends=True)
+        self.give(variables | self.gone(variables), ends=True)
         yield
 
     def _stays(self) -> Value:
@@ -199,7 +200,11 @@ class WhileLoop(Driver):
         steps, tried = 0, False
         given: dict[str, Any] | None = None
         while True:
-            before = first if steps == 0 else Before(self.frame, self.site, given, earlier=first)
+            if steps == 0:
+                before = first
+            else:
+                given = (given or {}) | self.gone(given)
+                before = Before(self.frame, self.site, given, earlier=first)
             given = None
             yield
             if self._goes_on is False:
@@ -214,7 +219,7 @@ class WhileLoop(Driver):
             if True in left:
                 return
             if None in left or (not tried and is_worth_rolling(None, nodes.since())):
-                now = Before(self.frame, self.site, earlier=first)
+                now = Before(self.frame, self.site, self.gone(), earlier=first)
                 tried = True
                 error = yield from self._recorded(first if steps <= 8 else before)
                 if error is None:

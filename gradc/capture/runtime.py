@@ -15,11 +15,13 @@ from gradc.capture.expressions import (
     negated,
     returned,
 )
+from gradc.capture.held.heap import NOTHING
 from gradc.capture.loops import Loop, WhileLoop
 
 branch = Branch
 loop = Loop
 loop_while = WhileLoop
+nothing = NOTHING
 
 __all__ = [
     "asked",
@@ -34,5 +36,6 @@ __all__ = [
     "loop",
     "loop_while",
     "negated",
+    "nothing",
     "returned",
 ]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradc.capture.held.fence import Fence
-from gradc.capture.held.heap import ABSENT, Held, part_path, set_parts
+from gradc.capture.held.heap import ABSENT, NOTHING, Held, part_path, set_parts
 from gradc.capture.held.leaves import common_type, same_leaf, type_of
 from gradc.capture.held.nests import LEAF, Nest, rebuilt, take_apart
 from gradc.capture.held.recording import Before, Recording, variables_now
@@ -117,6 +117,8 @@ class Carries:
         # variables that each step assigns to before it reads them, and what the last one leaves
         self.made: dict[str, Any] = {}
         self.dropped: dict[str, NotUniform] = {}
+        # those to which a step gives no value when it is left early
+        self.left_early: set[str] = set()
         self._started: dict[int, dict[Any, Any]] = {}
         self._variables: dict[str, Any] = {}
 
@@ -238,9 +240,11 @@ class Carries:
                 if name in self.variables:
                     self.variables[name].after = list(self.variables[name].given)
                 continue
-            if before is ABSENT:
+            if before is ABSENT or before is NOTHING:
                 if id(value) not in running().root.partial:
                     self.made[name] = value
+                else:
+                    self.left_early.add(name)
                 continue
             if value is ABSENT:
                 raise NotUniform(f"{name} has no value any more after a step")

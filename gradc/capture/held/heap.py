@@ -22,6 +22,9 @@ from gradc.tracing.core.tracer import root
 # In place of what is not there: an unbound variable, an empty cell, a missing entry.
 ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "<nothing>"})()
 
+# In place of the result of a function that has not returned yet.
+NOTHING: Any = type("Nothing", (), {"__repr__": lambda self: "<no result>"})()
+
 _LISTS = (list, collections.deque)
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)
 _ONLY = "contents"  # the key of what holds one thing

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradc.capture.held.heap import ABSENT
+from gradc.capture.held.heap import ABSENT, NOTHING
 from gradc.capture.held.leaves import common_type, same_leaf, type_of
 from gradc.capture.held.nests import LEAF, Nest, rebuilt, take_apart
 from gradc.capture.held.recording import Recording
@@ -167,7 +167,7 @@ MAY_BE = "a branch or a loop may have made it another name for an array: copy it
 
 
 def _is_nothing(value: Any) -> bool:
-    return value is None or value is ABSENT
+    return value is NOTHING or value is ABSENT
 
 
 def _always(value: Any) -> Make:

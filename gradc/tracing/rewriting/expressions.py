@@ -29,8 +29,12 @@ def at(node: _Node, place: ast.AST) -> _Node:
 
 def runtime(name: str, *arguments: ast.expr) -> ast.Call:
     """Return the call of a function of the runtime."""
-    function = ast.Attribute(ast.Name(RUNTIME, ast.Load()), name, ast.Load())
-    return ast.Call(function, list(arguments), [])
+    return ast.Call(runtime_name(name), list(arguments), [])
+
+
+def runtime_name(name: str) -> ast.Attribute:
+    """Return what the runtime has by a name."""
+    return ast.Attribute(ast.Name(RUNTIME, ast.Load()), name, ast.Load())
 
 
 def load(name: str) -> ast.Name:

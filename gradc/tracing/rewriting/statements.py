@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from gradc.tracing.rewriting.expressions import Expressions, at, load, runtime
+from gradc.tracing.rewriting.expressions import Expressions, at, load, runtime, runtime_name
 from gradc.tracing.rewriting.function_scope import CannotRewrite, FunctionScope
 from gradc.tracing.rewriting.names import (
     has_jump,
@@ -91,7 +91,7 @@ class Statements:
             has_text = ast.get_docstring(node, clean=False) is not None
             start: list[ast.stmt] = [
                 _assign(returned, ast.Constant(False)),
-                _assign(result, ast.Constant(None)),
+                _assign(result, runtime_name("nothing")),
             ]
             site, _ = self._scope.site("if", node, Counter())
             answer = runtime("returned", load(returned), load(result), site)
