@@ -263,6 +263,6 @@ def seen_builtins(see: Callable[[Any], Any], captures: bool) -> dict[str, Any]:
     own.update({name: replaced for name, (_, replaced) in BUILTINS.items()})
     if captures:
         own.update({name: replaced for name, (_, replaced) in SEQUENCES.items()})
-        own.update(acting_builtins())
+        own.update(acting_builtins(own))
     own["__import__"] = seen_import
     return own

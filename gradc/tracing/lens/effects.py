@@ -6,8 +6,8 @@ recorded are not to: they do not run as often as they are traced.
 
 from __future__ import annotations
 
-import builtins
 import types
+from collections.abc import Mapping
 from typing import Any
 
 from gradc.tracing.captured.top import state
@@ -74,6 +74,9 @@ def acts(value: Any) -> str | None:
     return None
 
 
-def acting_builtins() -> dict[str, Acting]:
-    """Return Python's builtins that act, as traced code sees them."""
-    return {name: Acting(getattr(builtins, name), name) for name in _BUILTINS}
+def acting_builtins(seen: Mapping[str, Any]) -> dict[str, Acting]:
+    """Return Python's builtins that act, as traced code sees them.
+
+    ``seen`` are builtins as a trace sees them where no loop is recorded.
+    """
+    return {name: Acting(seen[name], name) for name in _BUILTINS}

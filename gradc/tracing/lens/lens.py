@@ -85,7 +85,8 @@ class Lens:
             return value
         acting = acts(value) if self._captures else None
         if acting is not None:
-            return Acting(value, acting)
+            seen = see_module(value, self) if kind is types.ModuleType else value
+            return Acting(seen, acting)
         if kind is types.FunctionType:
             return self._function(value)
         if is_unseen(value):
