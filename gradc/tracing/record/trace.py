@@ -182,14 +182,14 @@ def _trace_once(
             raise unbound_error(error, running_trace) or error from None
         except (NeedsConcreteSize, NeedsNumber, SizesMustMatch) as stop:
             lens.guard_types()
-            _keep_not_rewritten(running_trace)
             stop.looked = running_trace.looked()
             raise
         lens.guard_types()
         lens.check_holders()
         if running_trace.prints:
             running_trace.keep_not("it prints numbers at every call")
-        _keep_not_rewritten(running_trace)
+        if running_trace.failure is not None:
+            running_trace.keep_not("it asserts or raises on what it computes")
         hidden, guards, unkept, imports = running_trace.looked()
         deciding = running_trace.deciding
     out_tree = pytree.normal(out_tree)
@@ -213,11 +213,6 @@ def _trace_once(
         tuple(running_trace.loops.values()),
         tuple(running_trace.rewritten),
     )
-
-
-def _keep_not_rewritten(trace: Trace) -> None:
-    if trace.rewritten:
-        trace.keep_not("its loops and branches are recorded from its source")
 
 
 def _checks(trace: Trace, function: Function) -> Checks | None:

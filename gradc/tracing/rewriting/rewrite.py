@@ -50,7 +50,7 @@ def rewritten(function: FunctionType) -> Rewritten:
 
 def rewritten_text(function: FunctionType) -> str:
     """Return the rewritten code of a function as a text, none where it is traced as it is."""
-    tree = tree_of(function) if _asks(function.__code__) else None
+    tree = tree_of(function) if asks(function.__code__) else None
     if tree is None:
         return ""
     try:
@@ -62,7 +62,7 @@ def rewritten_text(function: FunctionType) -> str:
 
 def _rewrite(function: FunctionType) -> Rewritten:
     code = function.__code__
-    if not _asks(code):
+    if not asks(code):
         return Rewritten(code, code)
     tree = tree_of(function)
     if tree is None:
@@ -89,12 +89,12 @@ def _made(
     return statements.function(node)
 
 
-def _asks(code: CodeType) -> bool:
+def asks(code: CodeType) -> bool:
     """Whether code asks for the truth of something, or goes round, itself or in a function."""
     operations = code.co_code[::2]
     if not _ASKING.isdisjoint(operations):
         return True
-    return any(isinstance(each, CodeType) and _asks(each) for each in code.co_consts)
+    return any(isinstance(each, CodeType) and asks(each) for each in code.co_consts)
 
 
 def _finished(made: CodeType, sites: dict[str, Site], around: CodeType) -> CodeType:
