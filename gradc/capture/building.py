@@ -8,7 +8,7 @@ from typing import Any
 
 from gradc.capture.held.carried import Carries, Slot, split
 from gradc.capture.held.heap import ABSENT, set_parts
-from gradc.capture.held.joining import MAY_BE, own_memory
+from gradc.capture.held.joining import own_memory
 from gradc.capture.held.nests import Nest, rebuilt, take_apart
 from gradc.capture.held.recording import Recording
 from gradc.capture.held.unbound import LEFT_EARLY, say_unbound
@@ -19,7 +19,7 @@ from gradc.tracing.array.operators import operate
 from gradc.tracing.checks.checks import Failure, has_not_failed
 from gradc.tracing.core.rows import rows_of
 from gradc.tracing.core.state import running
-from gradc.tracing.core.tracer import make, read, root, write
+from gradc.tracing.core.tracer import MAY_BE, make, read, root, write
 from gradc.tracing.rewriting.site import Site
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import abc
 import functools
-import linecache
 import sys
 import types
 from collections.abc import Iterable
@@ -20,6 +19,7 @@ from gradc.kept.plain import Unkept, is_plain, plain, refuse
 from gradc.tracing.captured import outside
 from gradc.tracing.core import opaque, source
 from gradc.tracing.rewriting.rewrite import asks
+from gradc.tracing.rewriting.source_tree import lines_of
 
 # What gradc itself, and what wraps functions, puts among a function's attributes.
 _OWN_ATTRIBUTES = ("__gradc_", "__wrapped__", "__signature__", "__annotations__", "__type_params__")
@@ -56,8 +56,7 @@ def source_content(function: types.FunctionType) -> Any:
     code = function.__code__
     if not asks(code):
         return None
-    lines = linecache.getlines(code.co_filename, function.__globals__)
-    return tuple(lines[code.co_firstlineno - 1 : _last_line(code)])
+    return tuple(lines_of(function)[code.co_firstlineno - 1 : _last_line(code)])
 
 
 def _last_line(code: types.CodeType) -> int:

@@ -115,3 +115,31 @@ def test_results_of_different_kinds(helper):
     with pytest.raises(gradc.TraceError, match=r"returns things of different kinds") as caught:
         gradc.compile(f)(0.5)
     assert "_result" not in str(caught.value)
+
+
+def assigned_after_a_loop(x, a):
+    a = a.copy()
+    b = a
+    for i in range(50):
+        b = b if i % 2 else a * x
+        a[0] = np.sin(x * i)
+    b[1] = x
+    return np.sum(a) + 2 * np.sum(b)
+
+
+def renamed_in_a_loop(x, a):
+    a, b, c = a.copy(), a * 2.0, a * 3.0
+    for i in range(200):
+        c = np.sin(c + i)
+        a, b = b, c
+    b[1] = x
+    return np.sum(a * c) + 2 * np.sum(b)
+
+
+@pytest.mark.parametrize("function", [assigned_after_a_loop, renamed_in_a_loop])
+def test_assigned_to_what_may_have_another_name(function):
+    """What cannot be told apart after a recorded loop is, after one that was unrolled."""
+    a = np.array([0.1, 0.4, -0.3])
+    compiled = gradc.compile(function)
+    np.testing.assert_allclose(compiled(0.7, a), function(0.7, a), rtol=1e-12)
+    assert "unrolled" in str(compiled.explain(0.7, a))

@@ -12,7 +12,7 @@ from gradc.capture.held.nests import LEAF, Nest, rebuilt, take_apart
 from gradc.capture.held.recording import Recording
 from gradc.control.leaf_types import LeafType
 from gradc.tracing import Tracer
-from gradc.tracing.core.tracer import make_view, root
+from gradc.tracing.core.tracer import MAY_BE, make_view, root
 from gradc.tracing.core.views import Returned
 from gradc_ir.core.types import Type
 
@@ -161,9 +161,6 @@ class Blank:
     def type(self) -> Type:
         """Its type."""
         return self.leaf_type.type
-
-
-MAY_BE = "a branch or a loop may have made it another name for an array: copy it first, x.copy()"
 
 
 def _is_nothing(value: Any) -> bool:

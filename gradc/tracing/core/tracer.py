@@ -14,6 +14,7 @@ from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Array, DType, Type, dtype_of
+from gradc_ir.errors import TraceError
 
 
 class Tracer:
@@ -285,9 +286,19 @@ def _refresh_chain(chain: list[Tracer], base: Tracer) -> None:
         view._seen = version
 
 
+_UNCERTAIN = "an array was assigned to that may or may not share memory with another one in use"
+# Why an array is not assigned to after a recorded loop or branch.
+MAY_BE = "a branch or a loop may have made it another name for an array: copy it first, x.copy()"
+
+
+def may_share(error: TraceError) -> bool:
+    """Whether an error is for an assignment to an array that may have another name."""
+    return error.what == _UNCERTAIN or error.help == MAY_BE
+
+
 def _refuse_uncertain() -> NoReturn:
     raise trace_error(
-        "an array was assigned to that may or may not share memory with another one in use",
+        _UNCERTAIN,
         help="reshape of an array that is not contiguous sometimes copies; say which: .copy()",
     )
 

@@ -7,7 +7,7 @@ import inspect
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import AnyFunction
-from gradc.tracing.core.tracer import Tracer, as_weak, make, may_be_weak, read
+from gradc.tracing.core.tracer import Tracer, as_weak, make, may_be_weak, may_share, read
 from gradc.tracing.lens.lens import Lens
 from gradc.tracing.lens.modules import CastingType
 from gradc.tracing.lens.user_classes import see_named_tuples
@@ -41,7 +41,7 @@ from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Type
-from gradc_ir.errors import TraceError
+from gradc_ir.errors import GradcError, TraceError
 from gradc_ir.location import Location
 
 members.attach()
@@ -84,7 +84,8 @@ def trace(
     args: nests of leaves; a leaf is a Type, a PythonNumber, a Static, a number or an array.
     kwargs: the same for arguments given by name.
     name: the name of the Function, by default that of ``fn``.
-    captures: whether loops and branches of Python's may become operations.
+    captures: whether loops and branches of Python's may become operations; they do not where
+        what comes after one assigns to an array that may be one from before it.
 
     A traced function never changes its caller's arrays: an argument that it assigns to is a copy of
     its own. Arguments count as C-contiguous, which decides what reshape shares with what, and two
@@ -102,10 +103,11 @@ def trace(
     types = [abstract(leaf, path) for leaf, path in zip(leaves, paths)]
     solved: dict[str, Size] = {}
     before: list[Looked] = []
+    refused: TraceError | None = None
     while True:
         given = [_substituted(leaf, solved) for leaf in types]
         try:
-            return _trace_once(
+            found = _trace_once(
                 fn,
                 given,
                 paths,
@@ -114,8 +116,14 @@ def trace(
                 name or _name_of(fn),
                 solved,
                 before,
-                captures,
+                captures and refused is None,
             )
+        except GradcError as error:
+            if refused is not None:
+                raise refused from None
+            if not (captures and isinstance(error, TraceError) and may_share(error)):
+                raise
+            refused, solved = error, {}
         except SizesMustMatch as question:
             if question.looked is not None:
                 before.append(question.looked)
@@ -125,6 +133,13 @@ def trace(
             symbol, size = _keep_first(answer, given)
             solved = {key: sizes.substitute(old, {symbol: size}) for key, old in solved.items()}
             solved[symbol] = size
+        else:
+            return found if refused is None else _noted(found, refused)
+
+
+def _noted(found: Traced, why: TraceError) -> Traced:
+    note = f"{why.at}: loops are unrolled: {why.what}"
+    return replace(found, log=(*found.log, note))
 
 
 def _keep_first(answer: tuple[str, Size], given: Sequence[Any]) -> tuple[str, Size]:

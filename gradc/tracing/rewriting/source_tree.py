@@ -37,7 +37,7 @@ class SourceTree(NamedTuple):
 def tree_of(function: FunctionType) -> SourceTree | None:
     """Return the syntax tree that a function was compiled from, None when it is not at hand."""
     code = function.__code__
-    lines = linecache.getlines(code.co_filename, function.__globals__)
+    lines = lines_of(function)
     if not lines or code.co_firstlineno > len(lines):
         return None
     modules = {
@@ -55,6 +55,13 @@ def tree_of(function: FunctionType) -> SourceTree | None:
         if made is not None and same_code(made, code):
             return SourceTree(plain, names)
     return None
+
+
+def lines_of(function: FunctionType) -> list[str]:
+    """Return the lines of the file that a function comes from, as it is by now."""
+    file = function.__code__.co_filename
+    linecache.checkcache(file)
+    return linecache.getlines(file, function.__globals__)
 
 
 def _names_in(code: CodeType) -> set[str]:
