@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import FrameType
 
-
 from gradc.tracing.checks.checks import Check, check
 from gradc.tracing.core import source
 from gradc.tracing.core.source import trace_error
@@ -28,7 +27,7 @@ def say_unbound(frame: FrameType, site: Site, name: str, why: str) -> None:
     """
     if name in site.placeholders:
         raise trace_error(
-            f"{site.function} returns things of different kinds, which only the program chooses from",
+            f"{site.function} returns things of different kinds, and which one is not known",
             found=f"line {site.line}: {why}",
             help="return the same nest, shapes and dtypes in every case",
         )
