@@ -97,7 +97,9 @@ class Writer:
 
     def codes(self) -> list[tuple[CodePlace, types.CodeType]]:
         """Return the code of each function that was looked at, and what it was traced as."""
-        found = [((place, ()), function.__code__) for place, function in self._functions]
+        found: list[tuple[CodePlace, types.CodeType]] = [
+            ((place, ()), function.__code__) for place, function in self._functions
+        ]
         if self._captures:
             found += [
                 ((place, (REWRITTEN,)), rewritten(function).code)
