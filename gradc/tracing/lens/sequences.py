@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.array.numbers import steps_of_range
 from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc.tracing.core.source import location
 from gradc.tracing.core.symbolic_size import SymbolicSize
@@ -35,7 +36,7 @@ class TracedRange:
     def _known(self) -> builtins.range:
         try:
             # which asks for the numbers, and says what to write where there are none
-            return builtins.range(self.start, self.stop, self.step)
+            return builtins.range(*map(steps_of_range, (self.start, self.stop, self.step)))
         except NeedsConcreteSize as question:
             question.at = self._at
             raise
@@ -70,7 +71,7 @@ class _SeenRange(type):
             return builtins.range(*args)
         start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
         if _is_open(step) or any(_is_no_integer(arg) for arg in args):
-            return builtins.range(*args)  # whose error says what is missing
+            return builtins.range(*map(steps_of_range, args))  # whose error says what is missing
         return TracedRange(start, stop, step)
 
     def __instancecheck__(cls, instance: Any) -> bool:
