@@ -16,7 +16,7 @@ from gradc.capture.held.recording import Before, Recording, variables_now
 from gradc.capture.held.truth import truth, truth_value
 from gradc.capture.held.unbound import check_made
 from gradc.capture.held.uniform import NotUniform
-from gradc.capture.items import Items
+from gradc.capture.items import ROW, Items
 from gradc.capture.whole_numbers import Integers, fits_words
 from gradc.control.checkpointing import slots_of
 from gradc.control.leaf_types import LeafType, leaf_type_of
@@ -38,8 +38,6 @@ from gradc_ir.errors import GradcError
 
 _MOST_PASSES = 12
 _INDEX = LeafType(Type(DType.I64), int)
-# A row of what is gone through is a part of it, which may be assigned to where it stands only.
-_ROW = "a row of what a loop goes through"
 
 
 @dataclass
@@ -127,6 +125,14 @@ class Attempt:
             self._rows = self._items.rows(self._first)
         recording = self._recording = Recording(self._outer, self._site.kind)
         recording.enter()
+        try:
+            self._give(recording, carries)
+        except BaseException:
+            recording.leave()
+            raise
+
+    def _give(self, recording: Recording, carries: Carries) -> None:
+        """Have the frame begin with a step's variables, and its item."""
         self._driver.on_error = self._failed
         self._began = carries.begin(recording)
         self._driver.give(self._began)
@@ -141,6 +147,8 @@ class Attempt:
             parameters = recording.parameters([row_type_of(row) for row in rows])
             self._step.rows = [self._numbers(), *rows]
             self._step.row_parameters = [index, *parameters]
+        if self._items is not None:
+            self._step.visited = self._items.visited()
         if self._items is not None:
             at: Any = index if self._first == 0 else operate("add", index, self._first)
             self._driver.item = self._items.item(self._given_rows(rows, parameters, index), at)
@@ -166,7 +174,7 @@ class Attempt:
         for row in found:
             if row.type.shape:
                 row.scalar = False
-                row._why_fixed = _ROW
+                row._why_fixed = ROW
         return found
 
     def _end(self, carries: Carries) -> bool:
@@ -188,10 +196,14 @@ class Attempt:
             if isinstance(thing, Tracer):
                 if id(root(thing)) in carries.arrays and not self._live:
                     self._live, self._rows, again = True, None, True
-            elif id(thing) in carries.grown or any(
-                owner == id(thing) for owner, _ in carries.parts
-            ):
+                continue
+            if id(thing) in carries.grown or any(owner == id(thing) for owner, _ in carries.parts):
                 raise NotUniform("it changes the list that it goes through")
+            if carries.arrays and any(
+                isinstance(leaf, Tracer) and id(root(leaf)) in carries.arrays
+                for leaf in take_apart(thing)[1]
+            ):
+                raise NotUniform("it changes the things it goes through")
         return again
 
     def _failed(self, error: BaseException) -> bool:
@@ -220,7 +232,7 @@ class Attempt:
         if isinstance(error, ReadsElements):
             return carries.read_tail(error.path)
         cause = error.__cause__
-        if isinstance(cause, GradcError) and cause.help == _ROW and not self._live:
+        if isinstance(cause, GradcError) and cause.help == ROW and not self._live:
             self._live, self._rows = True, None
             return True
         if isinstance(cause, NameError) and name_in(cause) in carries.dropped:

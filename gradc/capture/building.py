@@ -13,6 +13,7 @@ from gradc.capture.held.nests import Nest, rebuilt, take_apart
 from gradc.capture.held.recording import Recording
 from gradc.capture.held.unbound import LEFT_EARLY, say_unbound
 from gradc.capture.held.uniform import NotUniform
+from gradc.capture.items import ROW
 from gradc.control.leaf_types import LeafType, cast_values, leaf_type_of, tracers_of, values_of
 from gradc.tracing import Tracer
 from gradc.tracing.array.operators import operate
@@ -41,6 +42,7 @@ class Step:
     index: the parameter of the number of the step.
     rows, row_parameters: the arrays of which each step has a row, and their parameters, that of the
         number first; none for a loop that hands on the number.
+    visited: the lists and arrays that it goes through.
     holds: the truth value that the loop goes on by; None where it has a number of steps.
     """
 
@@ -50,6 +52,7 @@ class Step:
     index: Tracer
     rows: Sequence[Tracer] = ()
     row_parameters: Sequence[Tracer] = ()
+    visited: Sequence[Any] = ()
     holds: Value | None = None
 
     def made(self) -> dict[str, tuple[Nest, list[Any]]]:
@@ -236,7 +239,7 @@ class Built:
         """Whether a leaf is an array that each step makes, and leaves in one place."""
         carries = self._step.carries
         base = root(leaf)
-        if not self._step.recording.is_own(base):
+        if not self._step.recording.is_own(base) or _is_row(base):
             return False
         if any(base is given for slot in carries.slots for given in slot.given):
             return False
@@ -255,19 +258,26 @@ class Built:
                 if not isinstance(after, Tracer) or result.scalar or after is given:
                     continue
                 if not steps or not self._is_new(after):
-                    fixed += [result, start]
+                    fixed += [result, start, *self._visited(after)]
         for leaf, result in zip(self.made_leaves, results[len(self.carried_types) :]):
             if isinstance(leaf, Tracer) and not result.scalar and not self._is_new(leaf):
-                fixed.append(result)
+                fixed += [result, *self._visited(leaf)]
         for leaf, leaf_type in zip(self.grown_leaves, self.grown_types):
             if isinstance(leaf, Tracer) and not leaf_type.scalar and not self._is_new(leaf):
                 base = root(leaf)
                 starts = [start for slot in carries.slots for start in slot.start]
                 fixed += starts if self._step.recording.is_own(base) else [base]
+                fixed += self._visited(leaf)
         for one in fixed:
             if isinstance(one, Tracer) and not one.scalar:
                 root(one)._why_fixed = MAY_BE
                 one._why_fixed = MAY_BE
+
+    def _visited(self, leaf: Tracer) -> list[Any]:
+        """Return the arrays that a leaf may be a part of, since it is one of a row."""
+        if not _is_row(root(leaf)):
+            return []
+        return [each for thing in self._step.visited for each in take_apart(thing)[1]]
 
     def _hand_back_slots(self, results: Sequence[Tracer], variables: dict[str, Any]) -> None:
         carries = self._step.carries
@@ -325,6 +335,10 @@ class Built:
                     contents.append(leaves[0] if nest.kind == "leaf" else rebuilt(nest, leaves))
                     first += width
             grown.held.thing[:] = contents
+
+
+def _is_row(base: Tracer) -> bool:
+    return base._why_fixed == ROW
 
 
 def _value_of(parameter: Tracer) -> Value:

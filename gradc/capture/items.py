@@ -28,6 +28,10 @@ from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 
 
+# A row of what is gone through is a part of it, which may be assigned to where it stands only.
+ROW = "a row of what a loop goes through"
+
+
 class Items(Protocol):
     """What is gone through; ``count`` is a size, or a traced integer.
 
@@ -147,6 +151,9 @@ class ListItems:
         if rows is None:
             raise NotUniform("it changes the things it goes through")
         leaves = tracers_of([read(row) for row in rows], self._leaf_types)
+        for leaf in leaves:
+            if leaf.type.shape:
+                leaf._why_fixed = ROW
         return rebuilt(self._nest, leaves)
 
     def visited(self) -> list[Any]:

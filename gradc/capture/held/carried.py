@@ -294,6 +294,9 @@ class Carries:
 
     def _grown(self, held: Held, before: dict[Any, Any], now: dict[Any, Any]) -> bool:
         owner = id(held.thing)
+        references = self.before.heap.references[owner]
+        if references != {held.path} or held.path not in self._site.appended:
+            raise NotUniform(f"it appends to {held.path} and may ask how long it is")
         if any(now[key] is not before[key] for key in before):
             raise NotUniform(f"it appends to {held.path} and changes its elements")
         added = [now[key] for key in range(len(before), len(now))]

@@ -143,19 +143,22 @@ class Heap:
     held: dict[int, Held] = field(default_factory=dict)
     arrays: dict[int, tuple[Tracer, ArrayState, str]] = field(default_factory=dict)
     iterators: list[str] = field(default_factory=list)
+    # from where each thing is reached: a name, or the identity of what holds it
+    references: dict[int, set[Any]] = field(default_factory=dict)
     _seen: dict[int, Any] = field(default_factory=dict)
 
     @classmethod
     def reached(cls, roots: Iterable[tuple[str, Any]]) -> Heap:
         """Return the snapshot of what is reached from named values."""
         found = cls()
-        waiting = list(roots)
+        waiting: list[tuple[str, Any, Any]] = [(path, value, path) for path, value in roots]
         while waiting:
-            path, value = waiting.pop()
+            path, value, holder = waiting.pop()
+            found.references.setdefault(id(value), set()).add(holder)
             if id(value) in found._seen:
                 continue
             found._seen[id(value)] = value
-            waiting += found._entered(path, value)
+            waiting += [(at, part, id(value)) for at, part in found._entered(path, value)]
         return found
 
     def _entered(self, path: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -170,6 +173,8 @@ class Heap:
             return
         if kind in (tuple, frozenset):
             yield from ((f"{path}[{i}]", part) for i, part in enumerate(value))
+        elif kind is types.BuiltinMethodType:
+            yield path, value.__self__
         elif kind is types.MethodType:
             yield path, value.__self__
             yield path, value.__func__

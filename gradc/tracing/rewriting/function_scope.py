@@ -77,6 +77,7 @@ class FunctionScope:
         leaving: Sequence[str] = (),
         target: str | None = None,
         handled: int | None = None,
+        appended: frozenset[str] = frozenset(),
     ) -> tuple[ast.Constant, Site]:
         """Return a new site, and the constant that stands for it.
 
@@ -101,6 +102,7 @@ class FunctionScope:
             target,
             handled,
             self._catches,
+            appended,
         )
         key = f"{kind} at line {node.lineno}, site {len(self._sites)}"
         self._sites[key] = site

@@ -75,6 +75,33 @@ def mentions(block: Iterable[ast.AST]) -> Counter[str]:
     return found
 
 
+def appended_only(block: Sequence[ast.AST]) -> frozenset[str]:
+    """Return the names of which a block does nothing but ``x.append(…)`` and read ``x[-1]``."""
+    allowed: Counter[str] = Counter()
+    every: Counter[str] = Counter()
+    for part in (part for node in block for part in ast.walk(node)):
+        match part:
+            case ast.Expr(
+                value=ast.Call(
+                    func=ast.Attribute(value=ast.Name(id=name), attr="append"),
+                    args=[argument],
+                    keywords=[],
+                )
+            ) if not isinstance(argument, ast.Starred):
+                allowed[name] += 1
+            case ast.Subscript(
+                value=ast.Name(id=name),
+                slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int())),
+                ctx=ast.Load(),
+            ):
+                allowed[name] += 1
+            case ast.Name(id=name):
+                every[name] += 1
+            case ast.AugAssign(target=ast.Name(id=name)):
+                every[name] += 1
+    return frozenset(name for name, count in allowed.items() if count == every[name])
+
+
 def own_nodes(block: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Yield the nodes of a block that run in the function it is in.
 
