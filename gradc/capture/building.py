@@ -239,7 +239,7 @@ class Built:
         """Whether a leaf is an array that each step makes, and leaves in one place."""
         carries = self._step.carries
         base = root(leaf)
-        if not self._step.recording.is_own(base) or _is_row(base):
+        if not self._step.recording.is_own(base) or base._why_fixed is not None:
             return False
         if any(base is given for slot in carries.slots for given in slot.given):
             return False
@@ -249,7 +249,7 @@ class Built:
     def _fix_shared(self, results: Sequence[Tracer], steps: int | None) -> None:
         """Refuse to assign to what may be another name for an array that was there before."""
         carries = self._step.carries
-        fixed: list[Any] = []
+        fixed: list[Any] = [*carries.may_be]
         arrays = {id(slot) for _, slot in carries.arrays.values()}
         for slot, found in split(results, carries.slots):
             if id(slot) in arrays:

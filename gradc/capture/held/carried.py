@@ -23,7 +23,7 @@ from gradc.control.leaf_types import LeafType
 from gradc.tracing import Tracer
 from gradc.tracing.checks.checks import Failure, Key, blank, failure_in
 from gradc.tracing.core.state import running
-from gradc.tracing.core.tracer import make, read, root
+from gradc.tracing.core.tracer import MAY_BE, make, read, root
 from gradc.tracing.rewriting.site import Site
 from gradc_ir.core.graph import Value
 
@@ -119,6 +119,8 @@ class Carries:
         self.dropped: dict[str, NotUniform] = {}
         # those to which a step gives no value when it is left early
         self.left_early: set[str] = set()
+        # arrays from before that a branch in a step may have given another name
+        self.may_be: list[Tracer] = []
         self._started: dict[int, dict[Any, Any]] = {}
         self._variables: dict[str, Any] = {}
 
@@ -192,6 +194,12 @@ class Carries:
         for name, error in self.dropped.items():
             if name not in self.made:
                 raise error
+        states = self.before.heap.arrays.values()
+        self.may_be = [
+            array
+            for array, state, _ in states
+            if array._why_fixed == MAY_BE and state.why_fixed != MAY_BE
+        ]
         self._refuse_shared()
         return again
 
@@ -201,6 +209,10 @@ class Carries:
         What is handed on is an array of its own in each step: another name for it would not see
         what is assigned to it.
         """
+        for array in self.may_be:
+            if id(array) in self.arrays:
+                path = self.arrays[id(array)][1].path
+                raise NotUniform(f"it assigns to {path}, which a branch may give another name")
         for slot in [*self.variables.values(), *self.parts.values()]:
             for leaf, parameter in zip(slot.given, slot.parameters):
                 if leaf._value is not parameter:
