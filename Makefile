@@ -10,7 +10,8 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop targets
+.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop targets
+.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +48,9 @@ bench: $(VENV)-bench/.bench ## measure gradc beside other tools; benchmarks/READ
 bench-old: $(VENV)/.test ## measure kernels beside another checkout's, by turns: make bench-old OLD=path
 	$(BIN)/python benchmarks/old_and_new.py $(OLD) $(ARGS)
 
+bench-symbolic: $(VENV)/.test ## measure kernels for any size beside those for one: make bench-symbolic ARGS=logistic
+	$(BIN)/python -m benchmarks.symbolic_sizes $(ARGS)
+
 bench-calls: $(VENV)-bench/.bench ## what one call of a small function costs, beside other tools
 	OMP_NUM_THREADS=1 $(VENV)-bench/bin/python -m benchmarks.small_calls
 
@@ -65,6 +69,9 @@ interop: $(VENV)-interop/.interop ## test adapters with the libraries they are f
 
 bench-interop: $(VENV)-interop/.interop ## what a call through another library costs, beside that library's own
 	OMP_NUM_THREADS=1 $(VENV)-interop/bin/python -m benchmarks.interop $(ARGS)
+
+bench-sparse: $(VENV)-interop/.interop ## what sparse derivatives cost, beside CasADi's in C
+	OMP_NUM_THREADS=1 $(VENV)-interop/bin/python -m benchmarks.sparse $(ARGS)
 
 targets: $(VENV)-interop/.interop ## run kernels for other machines: qemu, wine, Node, wasmtime; and examples in other languages
 	tools/install_cross --all
@@ -92,6 +99,7 @@ docs: $(VENV)/.test ## write the generated pages of docs/, then run every exampl
 
 pictures: $(VENV)/.test ## write the pictures of docs/ anew, by chromium and chromedriver
 	$(BIN)/python tools/write_pictures.py
+	$(BIN)/python tools/write_curves.py
 
 coefficients: $(VENV)/.dev ## compute the coefficients of the math functions again; review the diff
 	$(BIN)/python tools/coefficients.py

@@ -18,16 +18,20 @@ from gradc.tracing import trace
 from gradc_codegen.abi import Argument
 from gradc_codegen.interface.python_kernel import Kernel
 from gradc_ir.core.binding import bind_sizes
-from gradc_ir.core.sizes import evaluate
+from gradc_ir.core.sizes import Shape, evaluate, symbol
 from gradc_ir.core.types import Type, dtype_of
 
 
 def executable_of(row: Row, arguments: tuple[Array, ...]) -> Executable:
     """Return what a first call with these arguments compiles."""
-    types = tuple(Type(dtype_of(array.dtype), array.shape) for array in arguments)
-    request = Request("value") if row.wrt is None else Request("value_and_grad", row.wrt)
+    types = tuple(Type(dtype_of(array.dtype), _shape(row, array)) for array in arguments)
+    request = Request("value") if row.wrt is None else Request(row.of, row.wrt)
     with collector_paused():
         return Executable(derive(trace(row.function, types).function, request), blas=True)
+
+
+def _shape(row: Row, array: Array) -> Shape:
+    return (symbol("n"), *array.shape[1:]) if row.symbolic else array.shape
 
 
 def gradc_kernel(case: Case) -> Contestant:

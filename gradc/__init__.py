@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from gradc.api.compile import compile as compile
     from gradc.api.compiled import Compiled as Compiled
     from gradc.api.export import export as export
+    from gradc.api.sparse_transforms import sparse_hessian as sparse_hessian
+    from gradc.api.sparse_transforms import sparse_jacobian as sparse_jacobian
     from gradc.api.transforms import grad as grad
     from gradc.api.transforms import hessian as hessian
     from gradc.api.transforms import hvp as hvp
@@ -61,6 +63,12 @@ if TYPE_CHECKING:
     from gradc.interop.pytensor_op import pytensor_op as pytensor_op
     from gradc.interop.torch_function import torch_function as torch_function
     from gradc.rules.user.register import rule as rule
+    from gradc.solving.fixed_point import fixed_point as fixed_point
+    from gradc.solving.implicit import implicit as implicit
+    from gradc.solving.linear_solve import linear_solve as linear_solve
+    from gradc.solving.minimize import minimize as minimize
+    from gradc.solving.root import root as root
+    from gradc.solving.solution import Solution as Solution
     from gradc.sympy.from_sympy import from_sympy as from_sympy
     from gradc.sympy.to_sympy import to_sympy as to_sympy
     from gradc.tracing.core.opaque import opaque as opaque
@@ -100,6 +108,12 @@ _PLACES = {
     "gradc.custom.numpy_gradients": ("overrides", "register_gradient"),
     "gradc.api.compile": ("compile",),
     "gradc.api.export": ("export",),
+    "gradc.solving.fixed_point": ("fixed_point",),
+    "gradc.solving.implicit": ("implicit",),
+    "gradc.solving.linear_solve": ("linear_solve",),
+    "gradc.solving.minimize": ("minimize",),
+    "gradc.solving.root": ("root",),
+    "gradc.solving.solution": ("Solution",),
     "gradc.interop.casadi_function": ("casadi_external",),
     "gradc.interop.jax_function": ("jax_function",),
     "gradc.interop.pytensor_op": ("pytensor_op",),
@@ -116,6 +130,7 @@ _PLACES = {
     "gradc.tracing.core.opaque": ("opaque",),
     "gradc.tracing.record.primitives": ("exactly", "stop_gradient"),
     "gradc.tracing.record.debug_print": ("debug_print",),
+    "gradc.api.sparse_transforms": ("sparse_hessian", "sparse_jacobian"),
     "gradc.api.transforms": (
         "grad",
         "hessian",

@@ -24,6 +24,7 @@ from gradc.rules.final.finish import Finish
 from gradc.rules.in_force import entries
 from gradc.rules.series import ContinueGuards, ExpandSeries, SettleGuards
 from gradc_ir.core.graph import Function
+from gradc_ir.elements.take_apart import TakeApart
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.graphs.subgraph import chosen_results, drop_results, joined_results
 from gradc_ir.passes import (
@@ -55,7 +56,7 @@ def after(options: Options) -> Pipeline:
     last: tuple[Pass, ...] = ()
     if not options.debug_nans:
         formulas = (RecoverFinite(), UnboundExponents()) if options.stable else ()
-        last = (DistributeLoops(), RelayoutInvariants(), *formulas)
+        last = (DistributeLoops(), RelayoutInvariants(), *formulas, TakeApart(options.stable))
     return Pipeline("after", (*_derivative_passes(options), *last), phase=RULES)
 
 

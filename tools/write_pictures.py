@@ -1,4 +1,4 @@
-"""Write docs/pictures/: a graph and a report as a browser shows them (chromium, chromedriver)."""
+"""Write docs/pictures/: a pattern, and a graph and a report as a browser shows them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ import runpy
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 import gradc
+from gradc.pictures.spy import svg_of_pattern
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -48,15 +52,31 @@ def shoot(html: str, size: tuple[int, int], target: Path, script: str = "", at: 
         target.write_bytes(shown.screenshot())
 
 
+def pattern_of_bundle() -> Any:
+    """Return where residuals depend on 6 cameras of 6 numbers and 20 points of 3."""
+    random = np.random.default_rng(0)
+    camera, point = np.repeat(np.arange(6), 8), random.integers(0, 20, 48)
+
+    @gradc.compile
+    def residuals(x: Any) -> Any:
+        seen, at = x[:36].reshape(6, 6)[camera], x[36:].reshape(20, 3)[point]
+        turned = at + np.cross(seen[:, :3], at) + seen[:, 3:]
+        return (turned[:, :2] / turned[:, 2:]).ravel()
+
+    return residuals.sparsity(random.uniform(1, 2, 96))
+
+
 def main() -> None:
-    """Write both."""
+    """Write all of them; the browser is chromium, with chromedriver."""
+    to = ROOT / "docs" / "pictures"
+    adjusted = svg_of_pattern(pattern_of_bundle(), "bundle adjustment")
+    (to / "sparsity.svg").write_text(adjusted, encoding="utf-8")
     model = Path(tempfile.mkdtemp()) / "model.py"
     model.write_text(MODEL, encoding="utf-8")
     loss = gradc.compile(runpy.run_path(str(model))["loss"], spec=SPEC)
     picture = loss.ir(of="grad", wrt=WRT, simple=True)._repr_svg_() or ""
     found = re.search(r'viewBox="0 0 (\d+)[.\d]* (\d+)', picture)
     assert found is not None
-    to = ROOT / "docs" / "pictures"
     size = int(found.group(1)), int(found.group(2))
     shoot(f"<body style='margin:0'>{picture}", size, to / "gradient.png")
     fit = "document.querySelector('#fit').click()"

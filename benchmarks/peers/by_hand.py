@@ -50,7 +50,7 @@ class CppLoop:
     """The C++ of a case with its arrays."""
 
     def __init__(self, case: Case, flags: Sequence[str]) -> None:
-        self._loop = _library(case.row.name, case.dtype, tuple(flags)).loop
+        self._loop = _library(case.row.cpp, case.dtype, tuple(flags)).loop
         self._arguments = case.arguments
         self.results = [
             np.empty(wanted.shape, NUMPY_DTYPES[case.dtype]) for wanted in case.expected

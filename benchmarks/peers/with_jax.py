@@ -15,10 +15,15 @@ def jax(case: Case) -> Contestant | None:
     """Return JAX as a contestant; compiling is what a first call takes more than a second one."""
     jax = _jax()
     row = case.row
-    function = as_jax(row.function) if row.jax is None else row.jax(jax)
     arguments = [jax.numpy.asarray(array) for array in case.arguments]
+    one = row if row.point is None else row.point
+    function = as_jax(one.function) if one.jax is None else one.jax(jax)
+    if one.wrt is not None:
+        function = _derived(function, one.of, one.wrt)
+    if row.point is not None:
+        function = jax.vmap(function)
     start = processor_seconds()
-    compiled = jax.jit(function if row.wrt is None else jax.value_and_grad(function, row.wrt))
+    compiled = jax.jit(function)
 
     def call() -> Any:
         return jax.block_until_ready(compiled(*arguments))
@@ -30,9 +35,24 @@ def jax(case: Case) -> Contestant | None:
     return Contestant("jax", called(call), results, compiling)
 
 
+def _derived(function: Function, of: str, wrt: tuple[int, ...]) -> Function:
+    """Return what a row asks for, with respect to several arguments or to the only one."""
+    jax = _jax()
+    transforms = {
+        "value": lambda function, wrt: function,
+        "value_and_grad": jax.value_and_grad,
+        "jacobian": jax.jacfwd,
+        "hessian": jax.hessian,
+    }
+    return transforms[of](function, wrt)  # type: ignore[no-any-return]
+
+
 def as_jax(function: Function) -> Function:
-    """Return a NumPy function with ``jax.numpy`` for what it calls ``np``."""
+    """Return a NumPy function with ``jax.numpy`` for what it, and what it calls, names ``np``."""
     names = {**function.__globals__, "np": _jax().numpy}
+    for name, value in function.__globals__.items():
+        if isinstance(value, FunctionType) and value.__module__ == function.__module__:
+            names[name] = FunctionType(value.__code__, names, name, value.__defaults__)
     return FunctionType(function.__code__, names, function.__name__)
 
 

@@ -14,6 +14,7 @@ from benchmarks.rows import (
     pairwise,
     rnn,
     rosenbrock,
+    small,
     softmax,
     stencil,
     table,
@@ -36,4 +37,5 @@ ROWS = (
     rnn.ROW,
     stencil.ROW,
     table.ROW,
+    *small.ROWS,
 )

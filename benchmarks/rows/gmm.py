@@ -116,5 +116,5 @@ ROW = Row(
     flops=flops,
     by_hand=by_hand,
     jax=in_jax,
-    cpp=True,
+    cpp="gmm",
 )

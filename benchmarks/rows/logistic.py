@@ -60,5 +60,5 @@ ROW = Row(
     dtypes=("f64", "f32"),
     numpy=True,
     numba=in_loops,
-    cpp=True,
+    cpp="logistic",
 )

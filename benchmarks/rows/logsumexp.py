@@ -43,5 +43,5 @@ ROW = Row(
     by_hand=by_hand,
     numpy=True,
     jax=in_jax,
-    cpp=True,
+    cpp="logsumexp",
 )

@@ -129,5 +129,5 @@ ROW = Row(
     flops=lambda sizes: (sizes["c"] - 1) * sizes["width"] * (70.0 * sizes["l"] + 14),
     by_hand=by_hand,
     jax=in_jax,
-    cpp=True,
+    cpp="lstm",
 )

@@ -103,5 +103,5 @@ ROW = Row(
     numpy=True,
     jax=in_jax,
     numba=in_loops,
-    cpp=True,
+    cpp="rnn",
 )

@@ -38,5 +38,5 @@ ROW = Row(
     flops=lambda sizes: 13.0 * (sizes["n"] - 1),
     by_hand=by_hand,
     numpy=True,
-    cpp=True,
+    cpp="rosenbrock",
 )

@@ -15,6 +15,16 @@ Function: TypeAlias = Callable[..., Any]
 
 
 @dataclass(frozen=True)
+class Point:
+    """A function of one point, and the derivative that is asked for."""
+
+    function: Function
+    of: str
+    wrt: tuple[int, ...]
+    jax: Callable[[Any], Function] | None = None
+
+
+@dataclass(frozen=True)
 class Row:
     """One function and all that is needed to measure it in several tools.
 
@@ -22,8 +32,9 @@ class Row:
     ----------
     name: how ``--rows`` calls it.
     function: the NumPy function that gradc compiles.
-    wrt: by which arguments its gradient is taken, behind its value; None where the function returns
-        its derivatives itself, as a tuple.
+    wrt: by which arguments its derivative is taken; None where the function returns its derivatives
+        itself, as a tuple.
+    of: what is made of it where there is a ``wrt``: value and gradient, or another request.
     sizes: the sizes it is measured at.
     tiny: sizes at which all tools finish at once, for tests.
     data: from a random generator and sizes to the arguments, f64 and integers.
@@ -35,7 +46,11 @@ class Row:
     jax: from the module ``jax`` to the function; None where the NumPy function's text is JAX's too.
     numba: value and derivatives by hand in loops, as a flat tuple.
     torch: from the module ``torch`` to the function.
-    cpp: whether there is C++ of its name in ``peers/cpp``: value and derivatives by hand.
+    cpp: the name of its C++ in ``peers/cpp``, value and derivatives by hand; none if empty.
+    casadi: from the module ``casadi`` to symbols and expressions of the function of one point.
+    point: of a row of many points the function of one.
+    symbolic: whether the number of points, the first size of all arguments, is not known when the
+        row is compiled.
     """
 
     name: str
@@ -51,7 +66,11 @@ class Row:
     jax: Callable[[Any], Function] | None = None
     numba: Function | None = None
     torch: Callable[[Any], Function] | None = None
-    cpp: bool = False
+    of: str = "value_and_grad"
+    cpp: str = ""
+    casadi: Callable[[Any], tuple[list[Any], list[Any]]] | None = None
+    point: Point | None = None
+    symbolic: bool = False
 
 
 @dataclass(frozen=True)

@@ -107,10 +107,11 @@ class Compilation:
     def nest(self) -> LoopNest:
         """The loop nest, after the passes of :mod:`gradc_codegen.schedule.passes.prepare`."""
         from gradc_codegen.schedule.choices import Choices, WithoutLanes
+        from gradc_codegen.schedule.estimates import Estimates
         from gradc_codegen.schedule.schedule import schedule
 
-        vectors = has_vectors(target(self.cpu, self.triple))
-        return schedule(self.function, self.blas, Choices() if vectors else WithoutLanes())
+        made = Choices if has_vectors(target(self.cpu, self.triple)) else WithoutLanes
+        return schedule(self.function, self.blas, made(Estimates(self.function)))
 
     @cached_property
     def llvm(self) -> str:

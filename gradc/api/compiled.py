@@ -26,6 +26,7 @@ from gradc.api.asks import Doors, asks
 from gradc.api.inspected import Inspected, LastCall
 from gradc.api.method import Method
 from gradc.api.native_calls import CalledFromC
+from gradc.api.sparse.methods import SparseDerivatives
 from gradc.api.typed import Answers, Multiplies, P, Pushes, R
 from gradc.calls.derivation import OF_FLOATS, VALUE, Derivation
 from gradc.calls.outputs import assigned
@@ -70,7 +71,15 @@ _MOST_FORMS, _MOST_SIGNATURES = 32, 1000
 Form: TypeAlias = "Compiled[..., Any]"
 
 
-class Compiled(Travels, CalledByAttribute, Inspected, CalledFromC, Generic[P, R], is_method=True):
+class Compiled(
+    Travels,
+    CalledByAttribute,
+    Inspected,
+    CalledFromC,
+    SparseDerivatives,
+    Generic[P, R],
+    is_method=True,
+):
     """A NumPy function with native value and derivatives; made by :func:`gradc.compile`.
 
     Calling it returns what the function would: NumPy arrays, NumPy scalars for 0-d results, in the
@@ -102,6 +111,7 @@ class Compiled(Travels, CalledByAttribute, Inspected, CalledFromC, Generic[P, R]
         self._forms_by_variables: dict[
             Any, tuple[Compiled[..., Any], tuple[Variable, ...], Wrt]
         ] = {}
+        self._own_plans = None
         self._doors = Doors(self)
         self._learners: dict[str, Learner] = {}
         called, self._learners["__call__"] = quick_call(
@@ -171,24 +181,46 @@ class Compiled(Travels, CalledByAttribute, Inspected, CalledFromC, Generic[P, R]
 
     @asks
     def jacobian(
-        self, call: Call, /, *args: Any, wrt: Wrt | None = None, mode: str = "auto", **kwargs: Any
+        self,
+        call: Call,
+        /,
+        *args: Any,
+        wrt: Wrt | None = None,
+        mode: str = "auto",
+        sparse: bool = False,
+        **kwargs: Any,
     ) -> Answers[P, Any]:
         """Return the Jacobian: shape of the value followed by the shape of the argument.
 
         ``mode`` is ``"forward"``, ``"reverse"`` or ``"auto"`` (the one with fewer seeds). What the
-        function returns that is not floating point has None in its place.
+        function returns that is not floating point has None in its place. With ``sparse`` it is a
+        ``scipy.sparse.csr_array`` with a row for each element of the value, which is one array, and
+        a column for each of the argument; in as many passes as the pattern has colours.
         """
-        self._parameters.refuse(("wrt", "argnums", "mode"), "jacobian")
+        self._parameters.refuse(("wrt", "argnums", "mode", "sparse"), "jacobian")
         check_mode(mode)
+        if sparse:
+            return self._sparse("jacobian", wrt, mode, args, kwargs)
         asked = Derivation("jacobian", choose_wrt(wrt, kwargs), mode)
         return self.answered(asked, call, args, kwargs)
 
     @asks
     def hessian(
-        self, call: Call, /, *args: Any, wrt: Wrt | None = None, **kwargs: Any
+        self,
+        call: Call,
+        /,
+        *args: Any,
+        wrt: Wrt | None = None,
+        sparse: bool = False,
+        **kwargs: Any,
     ) -> Answers[P, Any]:
-        """Return the Hessian of a scalar value: the argument's shape twice."""
-        self._parameters.refuse(("wrt", "argnums"), "hessian")
+        """Return the Hessian of a scalar value: the argument's shape twice.
+
+        With ``sparse`` it is a ``scipy.sparse.csr_array``, as of :meth:`jacobian`.
+        """
+        self._parameters.refuse(("wrt", "argnums", "sparse"), "hessian")
+        if sparse:
+            return self._sparse("hessian", wrt, "auto", args, kwargs)
         return self.answered(Derivation("hessian", choose_wrt(wrt, kwargs)), call, args, kwargs)
 
     @asks

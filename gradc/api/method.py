@@ -86,6 +86,15 @@ def _of_instance(name: str) -> property:
     return property(get)
 
 
+def _of_pattern(name: str) -> property:
+    """Return what is about sparse derivatives, with the instance as its first argument."""
+
+    def get(method: Method) -> Any:
+        return functools.partial(getattr(method.func, name), method.args[0])
+
+    return property(get)
+
+
 def _of_functions(name: str) -> property:
     def get(method: Method) -> Any:
         if is_tracing():
@@ -102,3 +111,8 @@ for _name in ("grad", "value_and_grad", "vjp", "jacobian", "hessian", "linearize
     setattr(Method, _name, _of_instance(_name))
 for _name in ("jvp", "hvp"):
     setattr(Method, _name, _of_functions(_name))
+for _name in (
+    *("sparsity", "jacobian_structure", "jacobian_values"),
+    *("hessian_structure", "hessian_values"),
+):
+    setattr(Method, _name, _of_pattern(_name))

@@ -26,7 +26,7 @@ class ByVariables:
         functools.update_wrapper(self, fn, updated=())
         self.__wrapped__ = fn
         self.variables = tuple(variables)
-        self.__signature__ = _signature(fn, names)
+        self.__signature__ = signature_after(fn, names)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the function's value; called only in traces."""
@@ -39,7 +39,8 @@ class ByVariables:
         return call(self.__wrapped__, *args[len(self.variables) :], **kwargs)
 
 
-def _signature(fn: Function_, names: Sequence[str]) -> inspect.Signature:
+def signature_after(fn: Function_, names: Sequence[str]) -> inspect.Signature:
+    """Return the signature of a function that has parameters before its own, called so or alike."""
     own = Parameters(fn).signature.parameters
     first = next(iter(own.values()), None)
     only = first is not None and first.kind is inspect.Parameter.POSITIONAL_ONLY

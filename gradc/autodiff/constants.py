@@ -27,11 +27,12 @@ def check_constants(function: Function, wrt: Sequence[int], active: Collection[V
             names = node.attributes["constants"]
             if any(result in active for result in node.results):
                 body: Function = node.attributes["body"]
+                has_rules = bool(node.attributes["vjp"] or node.attributes["jvp"])
                 read = topological((), body.results)
                 arguments = {x for x, name in zip(node.operands, names) if not name}
                 for operand, param, name in zip(node.operands, body.params, names):
-                    # what only a rule reads is nothing that the value depends on
-                    known = not name or param.node not in read
+                    # what only a rule reads is nothing that the value depends on, if there is one
+                    known = not name or (has_rules and param.node not in read)
                     if not known and _reaches(operand, sources, active, arguments):
                         raise _unknown(function, node, operand, name)
 

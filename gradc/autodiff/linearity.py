@@ -55,7 +55,7 @@ def _is_linear(node: Node, varying: Sequence[bool]) -> bool:
         return positions == [0]
     if name == "cast":
         return node.results[0].type.dtype.is_float
-    if name == "concatenate":
+    if node.op.joins:
         linear: Sequence[int] = range(len(node.operands))
     else:
         linear = node.op.linear

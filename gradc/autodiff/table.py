@@ -242,8 +242,7 @@ def _apply_to_all_but_masks(site: Site, tangents: Cotangents) -> Cotangents:
 
 
 def _linear_operands(site: Site) -> Sequence[int]:
-    every = site.op.name == "concatenate"
-    return range(len(site.operands)) if every else site.op.linear or (0,)
+    return range(len(site.operands)) if site.op.joins else site.op.linear or (0,)
 
 
 def _with_operands(site: Site, new: Mapping[int, Value]) -> Value:

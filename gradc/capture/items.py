@@ -27,7 +27,6 @@ from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 
-
 # A row of what is gone through is a part of it, which may be assigned to where it stands only.
 ROW = "a row of what a loop goes through"
 

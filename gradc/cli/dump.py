@@ -8,7 +8,6 @@ import click
 
 from gradc.cli.frame.options import (
     cpu_option,
-    of_option,
     spec_option,
     stable_option,
     triple_option,
@@ -24,9 +23,12 @@ from gradc.cli.frame.output import (
 )
 from gradc.cli.frame.target import load, target_argument
 from gradc.reports.dump import GRAPHS, STAGES
+from gradc.requests.request import KINDS
 from gradc_ir.core.graph import Function
 
 FORMATS = ("text", "json", "dot", "svg", "latex", "html")
+# Where derivatives may be other than zero.
+_PATTERNS = {"sparsity": "jacobian", "hessian-sparsity": "hessian"}
 
 
 @click.command(
@@ -37,7 +39,9 @@ Example:
 )
 @target_argument
 @spec_option
-@of_option
+@click.option(
+    "--of", type=click.Choice((*KINDS, *_PATTERNS)), default="value", help="What to make of it."
+)
 @wrt_option
 @click.option("--stage", type=click.Choice(STAGES), default="final", help="How far on its way.")
 @click.option(
@@ -57,10 +61,14 @@ def dump(
     """Print a function, or the derivative --of names, at a stage of its way to machine code.
 
     Text of a graph can be read back (gradc opt); with --simple it is Python. Values have the names
-    of the user's variables: g_x is what x contributes to the gradient, dx a tangent.
+    of the user's variables: g_x is what x contributes to the gradient, dx a tangent. --of sparsity
+    shows where the Jacobian may be other than zero, hessian-sparsity the Hessian.
     """
     compiled = load(target, stable)
     form = "json" if as_json else form
+    if options["of"] in _PATTERNS:
+        write(_pattern(compiled, form, options), output)
+        return
     stage, after = options["stage"], options["after"]
     if form == "text":
         no_locations = options.pop("no_locations")
@@ -88,6 +96,25 @@ def dump(
 
 def _listed() -> str:
     return ", ".join(GRAPHS)
+
+
+def _pattern(compiled: Any, form: str, options: dict[str, Any]) -> str:
+    """Return the pattern of a derivative, as text or as a picture."""
+    from gradc.pictures.spy import svg_of_pattern, text_of_pattern
+    from gradc.sparsity.compression import compress, compress_symmetric
+
+    if form not in ("text", "svg") or options["after"] is not None or options["simple"]:
+        raise click.UsageError("a pattern is shown as text or svg, without --after and --simple")
+    of = _PATTERNS[options["of"]]
+    specs = [options["spec"]] if options["spec"] else []
+    found = compiled.sparsity(*specs, of=of, wrt=options["wrt"])
+    if form == "svg":
+        return svg_of_pattern(found, f"{of} of {compiled.__name__}")
+    passes = compress(found, "auto") if of == "jacobian" else compress_symmetric(found)
+    height, width = found.shape
+    about = f"{height} by {width}, {found.nnz} elements"
+    counts = f"{passes.forward_passes} passes forward, {passes.reverse_passes} reverse"
+    return f"# {of} of {compiled.__name__}: {about}; {counts}\n{text_of_pattern(found)}"
 
 
 def _drawn(function: Function, form: str) -> str:

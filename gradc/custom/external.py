@@ -66,7 +66,7 @@ def external(
     sibling = exported.worksize_address(function, address)
     if header is not None:
         told = exported.spec_of(header, found)
-        if spec is not None and _read(spec)[:2] != _read(told)[:2]:
+        if spec is not None and read_spec(spec)[:2] != read_spec(told)[:2]:
             raise ParseError(
                 f"{header} tells another spec of {found}",
                 found=(f"given:  {spec}", f"header: {told}"),
@@ -78,7 +78,7 @@ def external(
             f"gradc.external needs the arguments and results of {found}",
             help='write them, as in "x: f64 -> f64"; of an exported kernel pass header="….h"',
         )
-    inputs, results, several = _read(spec)
+    inputs, results, several = read_spec(spec)
     if header is not None and sibling is None:
         raise TraceError(
             f"there is no {foreign.worksize(found)} beside {found}",
@@ -198,8 +198,8 @@ class _External:
 # -- specs and addresses ---------------------------------------------------------------------------
 
 
-def _read(spec: str) -> tuple[list[tuple[str, Type]], list[Type], bool]:
-    """Return the inputs, the results, and whether these are a tuple."""
+def read_spec(spec: str) -> tuple[list[tuple[str, Type]], list[Type], bool]:
+    """Return the inputs and the results of a spec, and whether these are a tuple."""
     left, arrow, right = spec.partition("->")
     if not arrow:
         raise ParseError(

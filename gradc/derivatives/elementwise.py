@@ -43,6 +43,12 @@ def mul(out: Value, x: Value, y: Value) -> Partials:
     return [y, x]
 
 
+@partials(ops.fma)
+def fma(out: Value, x: Value, y: Value, z: Value) -> Partials:
+    """x * y + z."""
+    return [y, x, 1]
+
+
 @partials(ops.div)
 def div(out: Value, x: Value, y: Value) -> Partials:
     """x / y."""

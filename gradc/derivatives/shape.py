@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from gradc.autodiff.cotangents.masks import Cotangent
 from gradc.autodiff.table import Cotangents, masked_transpose, transpose, zero_derivative
 from gradc_ir import build, ops
@@ -50,6 +52,29 @@ def concatenate(cotangent: Value, *parts: Value, axis: int) -> list[Value]:
         found.append(build.slice(cotangent, starts, part.type.shape, (1,) * part.type.rank))
         start = start + part.type.shape[axis]
     return found
+
+
+@transpose(ops.element, among_zeros=True)
+def element(cotangent: Value, x: Value, *, at: tuple[int | None, ...]) -> Value:
+    """Elements at places: these among zeros. Reverse mode joins many of one x itself."""
+    starts = tuple(place or 0 for place in at)
+    return build.pad(as_window(cotangent, x, at), starts, x.type.shape, (1,) * x.type.rank)
+
+
+def as_window(part: Value, x: Value, at: tuple[int | None, ...]) -> Value:
+    """Return what x has at places with the axes that it lacks, of size 1."""
+    shape = (size if place is None else 1 for place, size in zip(at, x.type.shape))
+    return build.reshape(part, tuple(shape))
+
+
+@transpose(ops.stack)
+def stack(cotangent: Value, *parts: Value, shape: Shape, axes: Axes) -> list[Value]:
+    """Parts along new axes: the elements there."""
+    places = np.ndindex(*[size for size in (shape[axis] for axis in axes) if isinstance(size, int)])
+    return [
+        build.element(cotangent, [at.get(axis) for axis in range(len(shape))])
+        for at in (dict(zip(axes, place)) for place in places)
+    ]
 
 
 @transpose(ops.slice, among_zeros=True)

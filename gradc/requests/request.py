@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gradc.requests.options import Options
+from gradc.sparsity.seeds import Seeds
 
 if TYPE_CHECKING:
     from gradc_ir.core.graph import Function
@@ -28,14 +29,15 @@ class PolicyPass(Protocol):
 class Request:
     """What to make of a function: one of ``KINDS``, with respect to which flat parameters.
 
-    ``policies`` is a pass for the derivative itself, which may add results at its end. ``checked``
-    is the function with results that nobody differentiates after its own: they are the last ones of
-    what is made, or of its first half.
+    ``mode`` is of a Jacobian or a Hessian; with seeds it has these as parameters at its end.
+    ``policies`` is a pass for the derivative itself, which may add results at its end.
+    ``checked`` is the function with results that nobody differentiates after its own: they are the
+    last ones of what is made, or of its first half.
     """
 
     of: str = "value"
     wrt: tuple[int, ...] = ()
-    mode: str = "auto"
+    mode: str | Seeds = "auto"
     options: Options = field(default_factory=Options)
     policies: PolicyPass | None = None
     checked: Function | None = None

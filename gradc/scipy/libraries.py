@@ -15,7 +15,16 @@ def announce() -> None:
         "gradc.scipy.linalg.matrix_exponential",
         "gradc.scipy.linalg.special_matrices",
     )
-    on_need.announce("scipy.optimize", "gradc.scipy.optimize")
+    on_need.announce(
+        "scipy.optimize",
+        "gradc.scipy.optimize.rosenbrock",
+        "gradc.scipy.optimize.brackets",
+        "gradc.scipy.optimize.secants",
+        "gradc.scipy.optimize.root_scalar",
+        "gradc.scipy.optimize.systems",
+        "gradc.scipy.optimize.scalar_minima",
+        "gradc.scipy.optimize.minima",
+    )
     on_need.announce("scipy.spatial.distance", "gradc.scipy.distance")
     on_need.announce("scipy.special", "gradc.scipy.special_refusals", "gradc.scipy.special")
     on_need.announce("scipy.stats", "gradc.scipy.stats.stand_ins", "gradc.scipy.stats.summaries")

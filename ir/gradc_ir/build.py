@@ -168,6 +168,11 @@ betainc, betaincinv = map(_ternary, ("betainc", "betaincinv"))
 use_constructors(add=add, sub=sub, mul=mul, div=div, power=power, neg=neg)
 
 
+def fma(x: Operand, y: Operand, z: Operand) -> Value:
+    """Return the op ``fma``, x times y plus z."""
+    return elementwise("fma", x, y, z)
+
+
 def power_mean(x: Operand, y: Operand, p: Operand, w: Operand, c: Operand) -> Value:
     """Return the op ``power_mean`` of x, y, p, w and c."""
     return elementwise("power_mean", x, y, p, w, c)
@@ -248,6 +253,18 @@ def transpose(x: Value, permutation: Axes) -> Value:
 def concatenate(parts: Sequence[Value], axis: int) -> Value:
     """Return the parts one after another along an axis."""
     return parts[0] if len(parts) == 1 else apply("concatenate", *parts, axis=axis)
+
+
+def element(x: Value, at: Sequence[int | None]) -> Value:
+    """Return what x has at places along axes; an axis whose place is None stays."""
+    if all(place is None for place in at):
+        return x
+    return apply("element", x, at=tuple(at))
+
+
+def stack(parts: Sequence[Value], shape: Shape, axes: Axes) -> Value:
+    """Return the parts in row-major order along new axes, which are ``axes`` of ``shape``."""
+    return apply("stack", *parts, shape=shape, axes=axes) if axes else parts[0]
 
 
 def slice(x: Value, starts: Shape, shape: Shape, steps: tuple[int, ...]) -> Value:

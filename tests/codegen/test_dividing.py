@@ -17,6 +17,7 @@ from gradc_codegen.machine.jit import compile_module
 from gradc_codegen.nest.loop_nest import Loop
 from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.control_bodies import draft
+from gradc_codegen.schedule.estimates import Estimates
 from gradc_codegen.schedule.schedule import schedule
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Size, symbol
@@ -103,5 +104,5 @@ def test_what_another_loop_keeps_is_read_by_a_whole_result() -> None:
     def loss(x: Any) -> Any:
         return np.sum((x[1:] - x[:-1]) ** 2) + np.sum(np.cumsum(x) ** 2)
 
-    made = draft(graph_of(loss, symbol("n"))).function
+    made = draft(graph_of(loss, symbol("n")), Estimates()).function
     assert "concatenate" not in [node.op.name for node in made.nodes]

@@ -13,8 +13,8 @@ import pytest
 
 from gradc_codegen.arrays.small_factorisations import SMALL
 from gradc_codegen.lower.lower import lower
-from gradc_codegen.schedule import outline
 from gradc_codegen.schedule.schedule import schedule
+from gradc_codegen.schedule.straight import outline
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import symbol

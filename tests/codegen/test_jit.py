@@ -19,6 +19,7 @@ from gradc_codegen.machine.machine_code import machine_code
 from gradc_codegen.machine.optimize import (
     LARGE,
     LONG,
+    SHORT,
     STRAIGHT,
     STRIDED,
     USUAL,
@@ -287,7 +288,8 @@ def test_long_code_is_emitted_as_it_is_written_but_for_math_functions() -> None:
 
 def test_code_without_loops_gets_less_effort() -> None:
     text = UNARY.format(call="sin")
-    assert effort([text]) == STRAIGHT
+    assert effort([text]) == SHORT
+    assert effort([text, "\n" * 5_000]) == STRAIGHT
     assert effort([text, strided(1)]) == USUAL
 
 

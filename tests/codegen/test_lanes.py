@@ -46,13 +46,18 @@ class Inside(Choices):
 
 
 WAYS = {"outside": Outside(), "inside": Inside(), "nowhere": WithoutLanes()}
+# with unknown sizes, rows are tried by themselves
 EACH_ROW = [
-    pytest.param(row, dtype, id=f"{row.name}-{dtype}") for row in ROWS for dtype in row.dtypes
+    pytest.param(row, dtype, id=f"{row.name}-{dtype}")
+    for row in ROWS
+    for dtype in row.dtypes
+    if not row.symbolic
 ]
+EACH_ROW_OF_MANY = [each for each in EACH_ROW if each.values[0].tiny.get("points") != 1]
 
 
 def graph_of(row: Row, arguments: Sequence[Any], unknown: int = -1) -> Function:
-    """Return value and gradients; axes as long as ``unknown`` have a symbol for their size."""
+    """Return what a row asks for; axes as long as ``unknown`` have a symbol for their size."""
     types = [
         Type(
             dtype_of(array.dtype),
@@ -60,7 +65,7 @@ def graph_of(row: Row, arguments: Sequence[Any], unknown: int = -1) -> Function:
         )
         for array in arguments
     ]
-    request = Request("value") if row.wrt is None else Request("value_and_grad", row.wrt)
+    request = Request("value") if row.wrt is None else Request(row.of, row.wrt)
     return derive(trace(row.function, types).function, request)
 
 
@@ -71,7 +76,7 @@ def results_of(
     return Kernel(function, compile_module(text, cpu), "test", native=False)(list(arguments))
 
 
-@pytest.mark.parametrize(("row", "dtype"), EACH_ROW)
+@pytest.mark.parametrize(("row", "dtype"), EACH_ROW_OF_MANY)
 def test_lanes_wherever_they_are(row: Row, dtype: str) -> None:
     arguments = make_case(row, row.tiny, dtype).arguments
     function = graph_of(row, arguments)

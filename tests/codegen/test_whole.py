@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gradc_codegen.schedule import outline
 from gradc_codegen.schedule.schedule import schedule
+from gradc_codegen.schedule.straight import outline
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import symbol

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -18,6 +20,7 @@ from gradc_ir.errors import DTypeError
 from tests.gradc.composed_ops import COMPOSED
 from tests.gradc.op_cases import DTYPES, Array, Case, sample, special_values
 from tests.gradc.order_ops import orders
+from tests.gradc.window_ops import windows
 
 # -- elementwise: every op on the same shapes ------------------------------------------------------
 
@@ -30,6 +33,10 @@ def _of_scipy(word: str) -> Callable[..., Any]:
     name, _, place = word.partition(".")
     function = getattr(scipy.special, name)
     return (lambda x: function(x)[int(place)]) if place else function
+
+
+def _fused(x: float, y: float, z: float) -> float:
+    return float(Fraction(float(x)) * Fraction(float(y)) + Fraction(float(z)))
 
 
 # the special functions, under SciPy's names
@@ -59,6 +66,7 @@ NUMPY: dict[str, Callable[..., Any]] = {
     "erfc": scipy.special.erfc,
     **{name: partial(_in_double, function) for name, function in SCIPY.items()},
     **dict.fromkeys(("stop_gradient", "exactly", "fence"), np.copy),
+    "fma": lambda x, y, z: np.vectorize(_fused, otypes=[np.float64])(x, y, z).astype(x.dtype),
     "power": lambda x, y: np.power(x, y) if x.dtype.kind == "f" else _integer_power(x, y),
 }
 SHAPES = ((), (0,), (1,), (7,), (3, 5), (2, 0))
@@ -296,58 +304,31 @@ def rearrangements(name: str, dtype: DType) -> Iterator[Case]:
                 lambda *parts, axis=axis: build.concatenate(parts, axis),
                 lambda *parts, axis=axis: np.concatenate(parts, axis),
             )
-
-
-WINDOWS = [
-    # whole shape, starts, window shape, steps
-    ((7,), (1,), (3,), (2,)),
-    ((7,), (6,), (7,), (-1,)),
-    ((7,), (2,), (0,), (1,)),
-    ((1,), (0,), (1,), (1,)),
-    ((4, 5), (1, 4), (2, 3), (2, -1)),
-    ((4, 5), (3, 0), (1, 5), (1, 1)),
-]
-
-
-def _window(starts: Any, shape: Any, steps: Any) -> Any:
-    return np.ix_(*(s + d * np.arange(n) for s, n, d in zip(starts, shape, steps)))
-
-
-def windows(name: str, dtype: DType) -> Iterator[Case]:
-    for whole, starts, shape, steps in WINDOWS:
-        index = _window(starts, shape, steps)
-        x, part = sample(dtype, whole), sample(dtype, shape, seed=1)
-        if name == "slice":
+    elif name == "stack":
+        for part, shape, axes in [((), (2, 3), (0, 1)), ((5,), (3, 5), (0,)), ((4,), (4, 2), (1,))]:
+            rows = math.prod(shape[axis] for axis in axes)
             yield Case(
-                (x,),
-                lambda x, a=(starts, shape, steps): build.apply(
-                    "slice", x, starts=a[0], shape=a[1], steps=a[2]
-                ),
-                lambda x, index=index: x[index],
+                tuple(sample(dtype, part, seed=i) for i in range(rows)),
+                lambda *parts, a=(shape, axes): build.stack(parts, *a),
+                lambda *parts, a=(shape, axes): _stacked(parts, *a),
             )
-        elif name == "pad":
+    elif name == "element":
+        for shape, at in [((3, 4), (1, 2)), ((3, 4), (None, 3)), ((2, 3, 4), (1, None, 0))]:
+            key = tuple(slice(None) if place is None else place for place in at)
             yield Case(
-                (part,),
-                lambda x, a=(starts, whole, steps): build.apply(
-                    "pad", x, starts=a[0], shape=a[1], steps=a[2]
-                ),
-                lambda part, whole=whole, index=index: _written(
-                    np.zeros(whole, part.dtype), part, index
-                ),
-            )
-        else:
-            yield Case(
-                (x, part),
-                lambda x, part, a=(starts, steps): build.apply(
-                    "set_slice", x, part, starts=a[0], steps=a[1]
-                ),
-                lambda x, part, index=index: _written(x.copy(), part, index),
+                (x(*shape),),
+                lambda x, at=at: build.element(x, at),
+                lambda x, key=key: x[key],
             )
 
 
-def _written(x: Array, part: Array, index: Any) -> Array:
-    x[index] = part
-    return x
+def _stacked(parts: Sequence[Array], shape: tuple[int, ...], axes: tuple[int, ...]) -> Array:
+    made = np.empty(shape, parts[0].dtype)
+    places = np.ndindex(*(shape[axis] for axis in axes))
+    for part, place in zip(parts, places, strict=True):
+        at = dict(zip(axes, place))
+        made[tuple(at.get(axis, slice(None)) for axis in range(len(shape)))] = part
+    return made
 
 
 def indexing(name: str, dtype: DType) -> Iterator[Case]:

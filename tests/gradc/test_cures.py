@@ -36,8 +36,8 @@ REFUSED: list[tuple[Callable[..., Any], str, str]] = [
     (lambda x: x.byteswap(), "x.byteswap is not", "outside"),
     (lambda x: scipy.interpolate.CubicSpline(x, x)(2.0), "needs its numbers", "np.interp(x, xp"),
     (
-        lambda x: scipy.optimize.minimize(lambda z: np.sum((z - x) ** 2), X).x,
-        "scipy.optimize.minimize is not",
+        lambda x: scipy.optimize.fmin_cg(lambda z: np.sum((z - x) ** 2), X),
+        "scipy.optimize.fmin_cg is not",
         "minimize(f.value_and_grad, x0, jac=True)",
     ),
     (

@@ -302,6 +302,9 @@ SYMBOLIC: dict[str, Callable[..., Any]] = {
     "reshape": lambda x, y, i: build.reshape(x, (3, N)),
     "transpose": lambda x, y, i: build.transpose(x, (1, 0)),
     "concatenate": lambda x, y, i: build.concatenate([x, y, x], 0),
+    "stack": lambda x, y, i: build.stack([x, y], (N, 2, 3), (1,)),
+    "element": lambda x, y, i: build.element(x, (None, 2)),
+    "fma": lambda x, y, i: build.fma(x, y, x),
     "slice": lambda x, y, i: build.apply(
         "slice", x, starts=(N - 1, 2), shape=(N, 2), steps=(-1, -2)
     ),

@@ -28,7 +28,11 @@ def test_kernels_of_the_benchmark_refer_to_nothing(row: Row, tmp_path: Path) -> 
     for dtype in row.dtypes:
         arguments = make_case(row, row.tiny, dtype).arguments
         code, _ = gradc.compile(row.function).export(
-            "kernel", *arguments, wrt=row.wrt, out=tmp_path
+            "kernel",
+            *arguments,
+            of="value" if row.wrt is None else row.of,
+            wrt=None if row.of == "value" else row.wrt,
+            out=tmp_path,
         )
         assert undefined(code) == ""
 

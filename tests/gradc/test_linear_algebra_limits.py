@@ -31,6 +31,25 @@ def cofactors(a: np.ndarray) -> np.ndarray:
     return signs * np.reshape(minors, (n, n))
 
 
+def by_minors(a):
+    """The determinant as textbooks define it, by its first row and column after column deleted."""
+    n = a.shape[0]
+    if n == 1:
+        return a[0, 0]
+    return sum((-1) ** j * a[0, j] * by_minors(np.delete(a[1:], j, axis=1)) for j in range(n))
+
+
+def test_the_determinant_by_its_minors_computes_each_of_them_once() -> None:
+    """There are 2**n submatrices of the last rows, though n! paths lead to them."""
+    a = np.random.default_rng(0).normal(size=(5, 5))
+    compiled = gradc.compile(lambda a: by_minors(a))
+    value, gradient = compiled.value_and_grad(a)
+    np.testing.assert_allclose(value, LA.det(a), rtol=1e-13)
+    np.testing.assert_allclose(gradient, cofactors(a), rtol=1e-12)
+    products = compiled.dump(a).count(" = mul ")
+    assert products <= 5 * 2 ** (5 - 1)
+
+
 @pytest.mark.parametrize("missing", [0, 1, 2])
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7])
 def test_the_derivative_of_det_at_every_rank(size: int, missing: int) -> None:

@@ -143,6 +143,22 @@ def test_steps_that_are_accepted_or_not() -> None:
         assert np.isclose(slope, numeric, rtol=1e-6)
 
 
+def test_sums_that_later_formulas_start_from() -> None:
+    """What formulas before make goes into sums, and those that come after are not before these."""
+
+    def chain(x: Any, y: Any) -> Any:
+        found = []
+        for _ in range(40):
+            change = x * y / (1 + x * x)
+            found.append(change)
+            x = x + change
+        return found
+
+    compiled = gradc.compile(chain)
+    np.testing.assert_allclose(compiled(0.3, 0.5), chain(0.3, 0.5), rtol=1e-14)
+    np.testing.assert_allclose(compiled(1e200, 0.5), np.full(40, 0.5e-200), rtol=1e-14)
+
+
 def test_plain_functions_have_none() -> None:
     function = gradc.compile(lambda x, y, z: x * y * z, stable=False)
     assert not np.isfinite(function(1e200, 1e200, 1e-250))

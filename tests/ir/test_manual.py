@@ -28,6 +28,7 @@ TAKES = {
     "scatter_add": "number twice, integers",
     **dict.fromkeys(("cholesky", "lu", "qr", "eigh", "svd"), "float"),
     **dict.fromkeys(("triangular_solve", "solve"), "float"),
+    "stack": "any",
     "cond": "bool, as the branches",
     "external": "as it says",
     **dict.fromkeys(("unbounded", "recover"), "float"),
@@ -36,7 +37,15 @@ TAKES = {
     "scan": "as the body",
     "while": "as the body",
 }
-ATTRIBUTES = {"axes": (), "shape": (), "permutation": (), "starts": (), "steps": (), "spec": ",->"}
+ATTRIBUTES = {
+    "at": (),
+    "axes": (),
+    "shape": (),
+    "permutation": (),
+    "starts": (),
+    "steps": (),
+    "spec": ",->",
+}
 
 
 def takes(op: Op) -> str:

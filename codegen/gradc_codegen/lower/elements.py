@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
+from gradc_codegen.lower.addresses import Addresses, Place
 from gradc_codegen.lower.horizontal_reductions import HorizontalReductions
-from gradc_codegen.lower.prologue import aligned_size
 from gradc_codegen.nest.index_maps import (
     Fixed,
     Index,
@@ -23,25 +22,19 @@ from gradc_codegen.nest.index_maps import (
     index_maps,
 )
 from gradc_codegen.nest.loop_nest import Staged
-from gradc_codegen.scalar.lower_scalar import cast, lower_scalar, lower_word, select
+from gradc_codegen.scalar.lower_scalar import cast, lower_formula, lower_scalar, lower_word, select
 from gradc_codegen.storage.storage import Buffer, Plan, Storage
+from gradc_codegen.text.division import divide
 from gradc_codegen.text.indices import Lane, is_vector, varies
 from gradc_codegen.text.loads_and_stores import Memory
 from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size
-from gradc_ir.core.types import DType
+from gradc_ir.core.types import DType, Type
 
 
-class Place(NamedTuple):
-    """Where an element is, or one for each lane: a position, in elements, behind a base."""
-
-    base: str
-    position: str
-
-
-class Elements:
+class Elements(Addresses):
     """Access to the elements of values within one LLVM function.
 
     Parameters
@@ -52,7 +45,7 @@ class Elements:
     """
 
     def __init__(self, writer: Writer, plan: Plan, arena: str) -> None:
-        self.writer = writer
+        super().__init__(writer, plan, arena)
         self.memory = Memory(writer)
         self.horizontal = HorizontalReductions(writer)
         self.registers: dict[Value, str] = {}
@@ -60,72 +53,12 @@ class Elements:
         self.transposed: dict[Staged, tuple[str, Buffer]] = {}
         # by the first index of a block: the windows, start and size, that hold in all its lanes
         self.interior: dict[str, frozenset[tuple[Size, Size]]] = {}
+        # the elements of the caller's arrays that were touched in lanes, since that was cleared
+        self.touched: dict[tuple[str, Type], list[tuple[str, ...]]] = {}
+        # of sizes that only the running program knows: whether sums of this length are short here
+        self.decided: dict[Size, bool] = {}
         self.may_fail = False
-        self._plan = plan
-        self.arena = arena
         self._maps: dict[Node, tuple[IndexMap, ...]] = {}
-        self._offsets: list[str] = []
-        # what is computed at the entry: where buffers and values begin, and flags, by number
-        self._at_entry: dict[Buffer | Value | tuple[str, int], str] = {}
-
-    # -- addresses ---------------------------------------------------------------------------------
-
-    def pointer(self, buffer: Buffer) -> str:
-        """Return where a buffer begins."""
-
-        def instruction() -> str:
-            offset = str(buffer.offset) if buffer.slot < 0 else self._slot_offset(buffer.slot)
-            return f"getelementptr inbounds i8, ptr {self.arena}, i64 {offset}"
-
-        return self._once(buffer, instruction)
-
-    def _once(self, key: Buffer | Value | tuple[str, int], instruction: Callable[[], str]) -> str:
-        """Return the register of an instruction at the entry, which is written when first asked."""
-        found = self._at_entry.get(key)
-        if found is None:
-            found = self._at_entry[key] = self.writer.at_entry(instruction())
-        return found
-
-    def _slot_offset(self, slot: int) -> str:
-        if not self._offsets:
-            self._offsets.append(str(self._plan.fixed_bytes))
-        while len(self._offsets) <= slot:
-            length = aligned_size(self.writer, self._plan, len(self._offsets) - 1)
-            self._offsets.append(self.writer.at_entry(f"add i64 {self._offsets[-1]}, {length}"))
-        return self._offsets[slot]
-
-    def wanted(self, output: int) -> str:
-        """Return the flag that says whether the caller wants an output."""
-        if self._plan.all_wanted:
-            return "true"
-        return self._once(("wanted", output), lambda: f"icmp ne ptr %out{output}, null")
-
-    def base(self, value: Value, storage: Storage) -> str:
-        """Return where a value in memory begins: its output if that is wanted, or its scratch."""
-        if storage.is_output_only:
-            return f"%out{storage.output}"
-        assert storage.buffer is not None
-        scratch, output = self.pointer(storage.buffer), storage.output
-        if output < 0:
-            return scratch
-        return self._once(
-            value, lambda: f"select i1 {self.wanted(output)}, ptr %out{output}, ptr {scratch}"
-        )
-
-    def place(self, value: Value, index: tuple[str, ...]) -> Place:
-        """Return where an element of a value in memory is."""
-        storage, position = self._plan.storage[value], "0"
-        kept, shape = storage.kept, value.type.shape
-        if kept:
-            sizes = [shape[axis] for axis in kept]
-            position = self.writer.linear([index[axis] for axis in kept], sizes)
-        if storage.lanes > 1:
-            position = self.in_scratch(position, storage.lanes)
-        return Place(self.base(value, storage), position)
-
-    def in_scratch(self, position: str, lanes: int) -> str:
-        """Return a position in scratch that holds the elements of all lanes side by side."""
-        return self.writer.add(self.writer.multiply(position, str(lanes)), Lane("0", "1"))
 
     def load(self, place: Place, dtype: DType, mask: bool = True) -> str:
         """Return what is at a place; ``mask``: lanes that do not count may be outside of memory."""
@@ -157,10 +90,17 @@ class Elements:
         """Write an element of a value that lives in memory; not in an output nobody wants."""
         storage, dtype = self._plan.storage[value], value.type.dtype
         flag = self.wanted(storage.output) if storage.is_output_only else "true"
+        if storage.is_output_only:
+            self.touch(f"%out{storage.output}", value.type, index)
         if flag == "true":
             self.store(self.place(value, index), dtype, register, storage.lanes == 1)
         else:
             self.writer.where(flag, lambda: self.store(self.place(value, index), dtype, register))
+
+    def touch(self, base: str, type_: Type, index: tuple[str, ...]) -> None:
+        """Note that an element of an array of the caller's is read or written, in lanes."""
+        if self.block is not None:
+            self.touched.setdefault((base, type_), []).append(index)
 
     def in_memory(self, value: Value) -> bool:
         """Whether a statement's value lives in memory."""
@@ -211,6 +151,7 @@ class Elements:
                         self.in_block(Staged(value, axis), found[1], others), dtype, False
                     )
             position = self.writer.linear(list(index), list(value.type.shape))
+            self.touch(self.whole(value), value.type, index)
             return self.load(Place(self.whole(value), position), dtype)
         return self.compute(node, index)
 
@@ -220,7 +161,8 @@ class Elements:
         """Return where an element for each lane of a block of an array is, in scratch."""
         shape = staged.value.type.shape
         position = self.writer.linear(others, [shape[i] for i in staged.others])
-        return Place(self.pointer(buffer), self.in_scratch(position, lanes or self.writer.lanes))
+        lanes = lanes or self.block or self.writer.lanes
+        return Place(self.pointer(buffer), self.in_scratch(position, lanes))
 
     def _scalar(self, position: int, dtype: DType) -> str:
         if dtype is not DType.BOOL:
@@ -237,6 +179,8 @@ class Elements:
     def compute(self, node: Node, index: tuple[str, ...]) -> str:
         """Return the element of a node's result at its own dims, computed from its operands."""
         op = node.op
+        if op.family == "unbounded":
+            return lower_formula(self.writer, node, index, lambda x: self.element(x, index))
         if op.is_elementwise:
             return lower_scalar(
                 self.writer, node, [self.element(operand, index) for operand in node.operands]
@@ -285,15 +229,15 @@ class Elements:
             if result == "0":
                 return result
             if at.divisor != 1:
-                result = writer.divide("udiv", result, writer.size(at.divisor))
+                result = divide(writer, "udiv", result, writer.size(at.divisor))
             if at.modulus is not None:
-                result = writer.divide("urem", result, writer.size(at.modulus))
+                result = divide(writer, "urem", result, writer.size(at.modulus))
             return result
         if isinstance(at, Lookup):
             indices = node.operands[at.operand]
             return self.checked(indices, index[: indices.type.rank], node.operands[0], axis)
         assert isinstance(at, Fixed)
-        return "0"
+        return str(at.at)
 
     def checked(self, indices: Value, at: tuple[str, ...], x: Value, axis: int) -> str:
         """Return an index operand's element, wrapped once; the kernel fails when it is outside."""

@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import cached_property, partial
 
 from gradc_codegen.abi import Signature, Status
 from gradc_codegen.arrays.whole_array_ops import WHOLE, arrays_of
 from gradc_codegen.arrays.whole_array_site import Site
+from gradc_codegen.lower.bundles import write_bundle
 from gradc_codegen.lower.control.control import Control
-from gradc_codegen.lower.elements import Elements, Place
-from gradc_codegen.lower.interior_blocks import with_interior
+from gradc_codegen.lower.elements import Elements
+from gradc_codegen.lower.loops.interior_blocks import with_interior
+from gradc_codegen.lower.loops.rare_loops import where_needed
+from gradc_codegen.lower.loops.register_tiles import inner_of, write_tiles
+from gradc_codegen.lower.loops.short_sums import undecided, write_both
+from gradc_codegen.lower.loops.unroll import unrolled_by, write_unrolled
 from gradc_codegen.lower.lowering import Body
+from gradc_codegen.lower.outputs import Outputs
+from gradc_codegen.lower.parts import MOST_INLINED, Parts
+from gradc_codegen.lower.pieces import write_piece, write_scattered
 from gradc_codegen.lower.prologue import checks_of, symbols_of, write_worksize
-from gradc_codegen.lower.rare_loops import where_needed
-from gradc_codegen.lower.reduction_groups import write_groups
-from gradc_codegen.lower.reductions import Running, narrowed
-from gradc_codegen.lower.register_tiles import inner_of, write_tiles
+from gradc_codegen.lower.reducing.groups import write_groups
+from gradc_codegen.lower.reducing.running import Running, narrowed
+from gradc_codegen.lower.row_stores import RowStores
 from gradc_codegen.lower.transpose_blocks import transpose
 from gradc_codegen.lower.triangular_bounds import counts
-from gradc_codegen.lower.unroll import unrolled_by, write_unrolled
 from gradc_codegen.nest.carry_storage import Way, left_open, ways
-from gradc_codegen.nest.index_maps import scatter_dims
 from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Part, Statement, StatementKind
 from gradc_codegen.scalar.lower_scalar import lower_scalar, lower_word, select
 from gradc_codegen.schedule.lanes import functions_among, functions_in
 from gradc_codegen.schedule.schedule import schedule
-from gradc_codegen.schedule.updates import target_window
 from gradc_codegen.storage.buffers import plan
 from gradc_codegen.storage.storage import Plan
 from gradc_codegen.text.indices import Lane
-from gradc_codegen.text.module import ANY_MACHINE, MEMORY, Machine, Module, literal
+from gradc_codegen.text.module import ANY_MACHINE, Machine, Module, literal
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.types import DType
-
-# In a body with more functions LLVM runs out of registers, and numbers go to the stack and back.
-_MOST_INLINED = 24
 
 
 def lower(function: Function, name: str, blas: bool = False, machine: Machine = ANY_MACHINE) -> str:
@@ -94,9 +94,12 @@ class FunctionLowering:
         self.elements = Elements(self.writer, made, arena)
         self.indices: dict[Loop, str] = dict(indices or {})
         self.running: dict[Statement, Running] = {}
-        self._sink: dict[str, str] = {}
+        self._outputs = Outputs(self.elements, made)
+        self.rows = RowStores(self.writer)
         self._refusals: dict[Status, str] = {}
         self._bodies: dict[tuple[Node, int], Body] = {}
+        self._parts = Parts(self, made, self._begin_part)
+        self._in_rest = False
         self.fails = False
 
     def main(self) -> None:
@@ -137,16 +140,16 @@ class FunctionLowering:
         name = self._module.fresh(f"{self._module.name}.body")
         signature = Signature.of(nest.function, symbols=tuple(self._symbols))
         inner = FunctionLowering(self._module, name, nest, made, signature, self._symbols)
-        inner.writer.runs_often = repeats and functions_among(nest.statements) <= _MOST_INLINED
+        few = functions_among(nest.statements) <= MOST_INLINED
+        inner.writer.runs_often = repeats and few
         parameters = signature.llvm_parameters_of_body(nest.overwrites)
+        inner.body_of(nest.body)
         # once it is inlined, LLVM takes two places for apart in all steps that are in one
-        apart = " noinline" if swaps else ""
-        self._define(inner, nest.body, f"@{name}({parameters}){apart}")
+        self._define(inner, f"@{name}({parameters}){' noinline' if swaps else ''}")
         return Body(f"@{name}", inner.fails, inner.writer.guarded_reads)
 
-    def _define(self, inner: FunctionLowering, body: Sequence[Item], head: str) -> None:
-        """Write an internal function that fails where this one does."""
-        inner.body_of(body)
+    def _define(self, inner: FunctionLowering, head: str) -> None:
+        """End an internal function, which fails where this one does."""
         inner._finish()
         self.fails = self.fails or inner.fails
         self._module.functions.append(inner.writer.text(f"define internal i32 {head}"))
@@ -184,23 +187,28 @@ class FunctionLowering:
 
     def _part(self, part: Part) -> None:
         """Write a part as a function of its own, and its call."""
-        open_loops = list(self.indices)
-        names = {loop: f"%index{i}" for i, loop in enumerate(open_loops)}
-        name = f"{self._name}.part{part.number}"
-        inner = FunctionLowering(
-            self._module, name, self._nest, self._plan, self._signature, self._symbols, names
-        )
-        given = self._signature.llvm_parameters_of_body(self._nest.overwrites)
-        parameters = ", ".join([given, *(f"i64 {name}" for name in names.values())])
-        self._define(inner, part.body, f"@{name}({parameters}) noinline")
+        self.rows.flush()
         arguments = [
             f"{argument.llvm} {value}"
             for argument, value in zip(self._signature.arguments, self._signature.llvm_names)
         ]
         arguments[-1] = f"ptr {self.elements.arena}"
-        arguments += [f"i64 {self.indices[loop]}" for loop in open_loops]
-        status = self.writer.emit(f"call i32 @{name}({', '.join(arguments)})")
-        self.writer.return_unless_ok(status)
+        self._parts.call(part, f"{self._name}.part{part.number}", arguments)
+
+    def _begin_part(
+        self, name: str, indices: dict[Loop, str], in_rest: bool
+    ) -> tuple[FunctionLowering, Callable[[list[str], str], None]]:
+        """Return the function of a part, and what ends it, see :class:`Parts`."""
+        inner = FunctionLowering(
+            self._module, name, self._nest, self._plan, self._signature, self._symbols, indices
+        )
+        inner._in_rest = in_rest
+
+        def end(parameters: list[str], attributes: str) -> None:
+            given = self._signature.llvm_parameters_of_body(self._nest.overwrites)
+            self._define(inner, f"@{name}({', '.join([given, *parameters])}) {attributes}")
+
+        return inner, end
 
     def begin(self, loop: Loop) -> list[Running]:
         """Write the starts of a loop's reductions."""
@@ -218,18 +226,27 @@ class FunctionLowering:
             self.running.pop(made.statement, None)
             total = made.end()
             if total is not None:
-                self._finished(made.statement, total, self._own(made.statement))
+                self.finished(made.statement, total)
+
+    def finished(self, statement: Statement, register: str) -> None:
+        """Put the total of a reduction where it lives."""
+        self._finished(statement, register, self._own(statement))
 
     def _loop(self, loop: Loop) -> None:
+        self.rows.flush()
+        size = undecided(self, loop, self._plan)
+        if size is not None:
+            write_both(self, loop, size)
+            return
         running = self.begin(loop)
-        turns = partial(self._turns, loop, running)
+        turns = partial(self.turns, loop, running)
         where_needed(self.elements, loop, self._own, self._plan.storage, turns)
         self.end(running)
 
-    def _turns(self, loop: Loop, running: list[Running]) -> None:
+    def turns(self, loop: Loop, running: list[Running]) -> None:
         """Write a loop whose reductions have begun."""
         writer, horizontal = self.writer, self.elements.horizontal
-        grouped = [made for made in running if made.state.grouped]
+        grouped = [made for made in running if made.grouped]
         end = writer.size(loop.size)
 
         def body(index: str) -> None:
@@ -237,8 +254,9 @@ class FunctionLowering:
             for staged, buffer in zip(loop.staged, self._plan.staged.get(loop, ())):
                 assert isinstance(index, Lane)
                 transpose(self.elements, staged, index, buffer)
-            before, writer.inlines = writer.inlines, functions_in(loop) <= _MOST_INLINED
+            before, writer.inlines = writer.inlines, functions_in(loop.body) <= MOST_INLINED
             self.body_of(loop.body)
+            self.rows.flush()
             writer.inlines = before
             for staged in loop.staged:
                 del self.elements.transposed[staged]
@@ -253,7 +271,9 @@ class FunctionLowering:
             write_unrolled(writer, end, times, body, horizontal)
             return
         horizontal.flush()
-        inner = inner_of(loop, self._plan) if writer.lanes > 1 and not grouped else None
+        inner = None
+        if writer.lanes > 1 and not grouped:
+            inner = inner_of(loop, self._plan, self._joins_in_groups)
         stored = self._plan.storage.__contains__
         block = with_interior(self.elements, loop, stored, alone) if loop.block > 1 else alone
         if grouped:
@@ -265,6 +285,12 @@ class FunctionLowering:
         else:
             start, end = narrowed(loop, running) or ("0", end)
             writer.loop(start, end, alone)
+
+    def _joins_in_groups(self, statement: Statement) -> bool:
+        """Whether a reduction has partials, as far as it is decided here."""
+        size = statement.dims[statement.sequential]
+        is_short = not isinstance(size, int) and self.elements.decided.get(size)
+        return self._plan.accumulators[statement].grouped and not is_short
 
     def _own(self, statement: Statement) -> list[str]:
         """Return the index of each of a statement's dims; 0 for those no open loop runs over."""
@@ -279,9 +305,12 @@ class FunctionLowering:
 
     def _statement(self, statement: Statement) -> None:
         node = statement.node
-        if not statement.dims and node.op.is_elementwise and statement.kind is StatementKind.MAP:
+        if not statement.dims and statement.kind is StatementKind.MAP and _is_plain(node):
             elements = self.elements
             known = elements.registers
+            if statement.bundle:
+                self._bundle(statement.bundle, statement)
+                return
             operands = [known.get(x) or elements.element(x, ()) for x in node.operands]
             self._finished(statement, lower_scalar(self.writer, node, operands), [])
             return
@@ -290,18 +319,27 @@ class FunctionLowering:
             return
         own = self._own(statement)
         if statement.kind is StatementKind.SCATTER:
-            self._scatter(statement, own)
+            write_scattered(self, statement, own)
         elif statement.kind is StatementKind.PIECE:
-            self._piece(statement, own)
+            write_piece(self, statement, own, self._plan.storage[statement.value])
         elif statement.kind is StatementKind.COPY:
             value = self.elements.element(statement.value, tuple(own))
-            self._write_outputs(statement, own, value)
+            self._outputs.write(statement, own, value)
         elif statement.kind is StatementKind.REDUCE:
             self._reduce(statement, own)
         elif statement.kind is StatementKind.BASE:
             self._finished(statement, self.elements.element(node.operands[0], tuple(own)), own)
         else:
             self._finished(statement, self._value(statement, own), own)
+
+    def _bundle(self, bundle: Sequence[Statement], first: Statement) -> None:
+        """Write all statements of a bundle when the first one comes."""
+        if first is not bundle[0]:
+            return
+        values = dict.fromkeys(value for statement in bundle for value in statement.node.operands)
+        operands = {value: self.elements.element(value, ()) for value in values}
+        for statement, register in write_bundle(self.writer, bundle, operands).items():
+            self._finished(statement, register, [])
 
     def _value(self, statement: Statement, own: list[str]) -> str:
         node = statement.node
@@ -322,6 +360,7 @@ class FunctionLowering:
                 return
             # its loop is in another function
             running = self.running[statement] = Running(self.elements, state, self._own)
+            running.in_rest = self._in_rest
         running.step(own)
 
     def _single(self, statement: Statement, own: list[str]) -> str:
@@ -337,39 +376,13 @@ class FunctionLowering:
         if not storage.memory:
             self.elements.registers[value] = register
             if statement.outputs:
-                self._write_outputs(statement, own, register)
+                self._outputs.write(statement, own, register)
             return
         index = tuple(own[dim] if dim >= 0 else "0" for dim in statement.axis_dims)
         self.elements.keep(value, index, register)
-        if not statement.dims:
+        is_whole = statement.kind is StatementKind.MAP and value not in self._nest.shares
+        if not statement.dims or (is_whole and storage.lanes > 1):
             self.writer.remember((value, index), register)
-
-    def _write_outputs(self, statement: Statement, own: list[str], register: str) -> None:
-        """Store an element into the outputs that are wanted."""
-        writer, elements = self.writer, self.elements
-        dtype = statement.value.type.dtype
-        shape = statement.value.type.shape
-        for output in statement.outputs:
-            if not shape:
-                elements.store(Place(self._scalar_output(output, dtype), "0"), dtype, register)
-                continue
-
-            def store(output: int = output) -> None:
-                position = writer.linear([own[dim] for dim in statement.axis_dims], list(shape))
-                elements.store(Place(f"%out{output}", position), dtype, register)
-
-            writer.where(elements.wanted(output), store)
-
-    def _scalar_output(self, output: int, dtype: DType) -> str:
-        """Return where a scalar output goes: nowhere, on the stack, when it is not wanted."""
-        if self._plan.all_wanted:
-            return f"%out{output}"
-        type_ = MEMORY[dtype]
-        sink = self._sink.get(type_)
-        if sink is None:
-            sink = self._sink[type_] = self.writer.stack.own(type_)
-        flag = self.elements.wanted(output)
-        return self.writer.at_entry(f"select i1 {flag}, ptr %out{output}, ptr {sink}")
 
     def _whole(self, statement: Statement) -> None:
         """Write an op on whole arrays; what nobody reads is not computed where nobody wants it."""
@@ -392,7 +405,7 @@ class FunctionLowering:
                 for output in statement.outputs:
                     if self._nest.function.results[output] is value:
                         dtype = value.type.dtype
-                        place = Place(self._scalar_output(output, dtype), "0")
+                        place = self._outputs.scalar(output, dtype)
                         elements.store(place, dtype, register)
             return
         WHOLE[node.op.name].write(
@@ -419,32 +432,6 @@ class FunctionLowering:
         self.writer.branch(condition, label, following)
         self.writer.start(following)
 
-    def _piece(self, statement: Statement, own: list[str]) -> None:
-        node, writer = statement.node, self.writer
-        register = self.elements.element(node.operands[statement.operand], tuple(own))
-        if node.op.name == "set_slice":
-            index = [
-                writer.add(writer.size(start), writer.multiply(own[axis], str(step)))
-                for axis, (start, step) in enumerate(target_window(node))
-            ]
-        else:
-            axis: int = node.attributes["axis"]
-            start = sum((x.type.shape[axis] for x in node.operands[: statement.operand]), start=0)
-            index = list(own)
-            index[axis] = writer.add(writer.size(start), own[axis])
-        self.elements.keep(statement.value, tuple(index), register)
 
-    def _scatter(self, statement: Statement, own: list[str]) -> None:
-        node, elements = statement.node, self.elements
-        x, part, *indices = node.operands
-        index_rank = indices[0].type.rank
-        at = tuple(own[:index_rank])
-        index = [own[dim] if dim >= 0 else "" for dim in scatter_dims(node)]
-        for operand, axis in zip(indices, node.attributes["axes"]):
-            index[axis] = elements.checked(operand, at, x, axis)
-        register = elements.element(part, tuple(own))
-        if node.op.name == "scatter_add":
-            word = "or" if statement.value.type.dtype is DType.BOOL else "add"
-            have = elements.read(statement.value, tuple(index))
-            register = lower_word(self.writer, word, statement.value.type.dtype, [have, register])
-        elements.keep(statement.value, tuple(index), register)
+def _is_plain(node: Node) -> bool:
+    return node.op.is_elementwise and node.op.family != "unbounded"

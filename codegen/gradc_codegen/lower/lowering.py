@@ -7,7 +7,8 @@ from typing import NamedTuple, Protocol
 
 from gradc_codegen.abi import Status
 from gradc_codegen.lower.elements import Elements
-from gradc_codegen.lower.reductions import Running
+from gradc_codegen.lower.reducing.running import Running
+from gradc_codegen.lower.row_stores import RowStores
 from gradc_codegen.nest.loop_nest import Item, Loop, Statement
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node
@@ -28,12 +29,14 @@ class Lowering(Protocol):
     ----------
     indices: the index of each open loop.
     running: the reductions whose loops are open.
+    rows: the elements of rows that are not written yet.
     """
 
     writer: Writer
     elements: Elements
     indices: dict[Loop, str]
     running: dict[Statement, Running]
+    rows: RowStores
 
     @property
     def sizes(self) -> str:
@@ -53,3 +56,9 @@ class Lowering(Protocol):
 
     def end(self, running: list[Running]) -> None:
         """Put the totals of a loop's reductions where they live."""
+
+    def turns(self, loop: Loop, running: list[Running]) -> None:
+        """Write a loop whose reductions have begun."""
+
+    def finished(self, statement: Statement, register: str) -> None:
+        """Put the total of a reduction where it lives."""

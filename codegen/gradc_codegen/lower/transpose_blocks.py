@@ -1,19 +1,22 @@
 """Transposing blocks of arrays: what lies apart for lanes is copied to scratch, side by side.
 
 Eight rows of eight neighbours are loaded as eight vectors and transposed in registers, by three
-rounds of shuffles that exchange halves, quarters and neighbours. What does not fill such a square
-is gathered.
+rounds of shuffles that exchange halves, quarters and neighbours. Where rows fill no last square
+it overlaps the one before, or is loaded under a mask.
 """
 
 from __future__ import annotations
 
-from gradc_codegen.lower.elements import Elements, Place
+from gradc_codegen.lower.addresses import Place
+from gradc_codegen.lower.elements import Elements
 from gradc_codegen.nest.loop_nest import Staged
 from gradc_codegen.storage.storage import Buffer
 from gradc_codegen.text.indices import Lane
 from gradc_codegen.text.module import REGISTER, shuffle
+from gradc_codegen.text.writer import Writer
+from gradc_ir.core.sizes import Size
 
-_SIDE = 8
+SIDE = 8
 # So many rows ahead memory is asked for, line after line, as many lines as a square has: not all
 # processors foresee an order by squares, nor fetch well in one. docs/decisions/0019-lanes.md
 _AHEAD = 32
@@ -24,23 +27,20 @@ def transpose(elements: Elements, staged: Staged, at: Lane, buffer: Buffer) -> N
     """Copy a block of an array, the lanes from ``at`` on, and have it read from there."""
     writer, value = elements.writer, staged.value
     shape = value.type.shape
-    last = value.type.rank - 1
     rows = shape[staged.axis]
     # of many blocks the last is gathered: squares are much code
     is_only = isinstance(rows, int) and rows <= writer.lanes
-    squares = staged.in_squares and writer.lanes % _SIDE == 0 and (writer.mask is None or is_only)
+    squares = staged.in_squares and writer.lanes % SIDE == 0 and (writer.mask is None or is_only)
 
     def nest(others: list[str]) -> None:
+        if squares and len(others) == staged.axis:
+            _transpose_squares(elements, staged, at, buffer, others)
+            return
         if len(others) == len(staged.others):
             _gather(elements, staged, at, buffer, others)
             return
-        axis = staged.others[len(others)]
-        size = writer.size(shape[axis])
-        start = "0"
-        if squares and axis == last:
-            start = writer.whole_blocks("0", size, _SIDE)
-            _transpose_squares(elements, staged, at, buffer, others, start)
-        writer.loop(start, size, lambda index: nest([*others, index]))
+        size = writer.size(shape[staged.others[len(others)]])
+        writer.loop("0", size, lambda index: nest([*others, index]))
 
     nest([])
     elements.transposed[staged] = at, buffer
@@ -54,36 +54,74 @@ def _gather(elements: Elements, staged: Staged, at: str, buffer: Buffer, others:
 
 
 def _transpose_squares(
-    elements: Elements, staged: Staged, at: Lane, buffer: Buffer, others: list[str], end: str
+    elements: Elements, staged: Staged, at: Lane, buffer: Buffer, others: list[str]
 ) -> None:
-    """Transpose the columns before ``end``, eight rows at a time, and fetch rows that come soon.
+    """Transpose rows, eight at a time, and fetch rows that come soon.
 
     Where lanes have a mask, since there are fewer rows, the last row stands for those behind it.
     """
     writer, value = elements.writer, staged.value
     is_short, bottom = writer.mask is not None, writer.size(value.type.shape[staged.axis] - 1)
-    dtype, shape = value.type.dtype, list(value.type.shape)
-    lanes, base = writer.lanes, elements.whole(value)
+    dtype, lanes, base = value.type.dtype, writer.lanes, elements.whole(value)
+    shape: list[Size] = [*value.type.shape[: staged.axis + 1], staged.columns]
+    columns = writer.size(staged.columns)
+    end = writer.whole_blocks("0", columns, SIDE)
     line = _LINE // dtype.bytes
 
-    def square(start: str, first: str) -> None:
-        with writer.in_lanes(_SIDE):
+    def square(start: str, first: str, width: int = SIDE) -> None:
+        with writer.in_lanes(SIDE, None if width == SIDE else first_lanes(width)):
             rows = []
-            for row in range(_SIDE):
+            for row in range(SIDE):
                 along = writer.add(writer.add(at.origin, start), str(row))
                 along = writer.minimum(along, bottom) if is_short else along
                 position = writer.linear([*others, along, Lane(first, "1")], shape)
                 rows.append(elements.memory.load(base, position, dtype))
-            for column, register in enumerate(_columns_of(elements, rows, REGISTER[dtype])):
-                index = [*others, writer.add(first, str(column))]
-                place = elements.in_block(staged, buffer, index, lanes)
+        with writer.in_lanes(SIDE):
+            made = columns_of(writer, rows, REGISTER[dtype])
+            for column, register in enumerate(made[:width]):
+                position = writer.linear([*others, writer.add(first, str(column))], block)
+                place = Place(elements.pointer(buffer), elements.in_scratch(position, lanes))
                 assert isinstance(place.position, Lane)
                 moved = Lane(writer.add(place.position.origin, start), "1")
                 elements.store(Place(place.base, moved), dtype, register)
 
+    block: list[Size] = [*value.type.shape[: staged.axis], staged.columns]
+
+    def rest(start: str) -> None:
+        """Transpose the columns that fill no square."""
+        if isinstance(staged.columns, int):
+            width = staged.columns % SIDE
+            if width and staged.columns > SIDE:
+                square(start, str(staged.columns - SIDE))
+            elif width:
+                square(start, "0", width)
+            return
+
+        def alone(column: str) -> None:
+            with writer.in_lanes(SIDE):
+                along: str = Lane(writer.add(at.origin, start), "1")
+                if is_short:
+                    type_ = writer.type_of("i64", True)
+                    given = (
+                        f"{type_} {writer.index_vector(along)}",
+                        f"{type_} {writer.spread(bottom, 'i64')}",
+                    )
+                    name = f"@llvm.smin.v{SIDE}i64"
+                    along = writer.emit_vector(writer.module.call(type_, name, *given))
+                position = writer.linear([*others, along, column], shape)
+                register = elements.memory.load(base, position, dtype)
+                position = writer.linear([*others, column], block)
+                place = elements.in_scratch(position, lanes)
+                assert isinstance(place, Lane)
+                moved = Lane(writer.add(place.origin, start), "1")
+                elements.store(Place(elements.pointer(buffer), moved), dtype, register)
+
+        writer.loop(end, columns, alone)
+
     def along(start: str) -> None:
         if is_short:  # nothing is ahead
-            writer.loop("0", end, lambda first: square(start, first), _SIDE)
+            writer.loop("0", end, lambda first: square(start, first), SIDE)
+            rest(start)
             return
         soon = writer.add(writer.add(at.origin, start), str(_AHEAD))
         strip = writer.linear([*others, soon, "0"], shape)
@@ -92,30 +130,34 @@ def _transpose_squares(
             elements.memory.fetch(base, writer.add(strip, position), dtype)
 
         def both(first: str) -> None:
-            begin = writer.multiply(first, str(_SIDE))
-            for further in range(0, _SIDE * _SIDE, line):
+            begin = writer.multiply(first, str(SIDE))
+            for further in range(0, SIDE * SIDE, line):
                 fetch(writer.add(begin, str(further)))
             square(start, first)
 
-        writer.loop("0", end, both, _SIDE)
-        columns = writer.size(shape[-1])
+        writer.loop("0", end, both, SIDE)
+        rest(start)
         if columns != end:
-            begin, length = (writer.multiply(column, str(_SIDE)) for column in (end, columns))
+            begin, length = (writer.multiply(column, str(SIDE)) for column in (end, columns))
             writer.loop(begin, length, fetch, line)
 
-    writer.loop("0", str(lanes), along, _SIDE)
+    writer.loop("0", str(lanes), along, SIDE)
 
 
-def _columns_of(elements: Elements, rows: list[str], type_: str) -> list[str]:
+def first_lanes(count: int) -> str:
+    """Return the mask of the first lanes."""
+    return f"<{', '.join(f'i1 {str(lane < count).lower()}' for lane in range(SIDE))}>"
+
+
+def columns_of(writer: Writer, rows: list[str], type_: str) -> list[str]:
     """Return the columns of a square of rows."""
-    writer = elements.writer
     whole = writer.type_of(type_, True)
-    distance = _SIDE // 2
+    distance = SIDE // 2
     while distance:
-        low = [lane if not lane & distance else _SIDE + lane - distance for lane in range(_SIDE)]
-        high = [lane + distance if not lane & distance else _SIDE + lane for lane in range(_SIDE)]
+        low = [lane if not lane & distance else SIDE + lane - distance for lane in range(SIDE)]
+        high = [lane + distance if not lane & distance else SIDE + lane for lane in range(SIDE)]
         made = list(rows)
-        for i in range(_SIDE):
+        for i in range(SIDE):
             if not i & distance:
                 for target, lanes in ((i, low), (i + distance, high)):
                     made[target] = writer.emit_vector(

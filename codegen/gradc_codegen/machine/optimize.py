@@ -24,7 +24,7 @@ from gradc_codegen.target.target import (
     machine_of,
     without,
 )
-from gradc_codegen.text.module import PLAIN_LOOP
+from gradc_codegen.text.module import AS_WRITTEN, PLAIN_LOOP
 from gradc_ir.errors import ExportError, VerifyError
 
 # What every function carries. Added here, not by those who write the text: none can forget it.
@@ -36,6 +36,10 @@ _DEFINITION = re.compile(r"\n(define [^\n]*?)[ \t]*\{[ \t]*(?:;[^\n]*)?$", re.MU
 _DECLARATION = re.compile(
     r"\n(declare [^\n;@]*@(?!\"?llvm\.)[^\n;]*?)[ \t]*(?:;[^\n]*)?$", re.MULTILINE
 )
+
+# Functions that are written as they are to be, and groups of their attributes
+_MARKED = re.compile(rf"\ndefine [^\n]*{AS_WRITTEN}.*?\n}}", re.DOTALL)
+_MARKED_ATTRIBUTES = re.compile(rf"\nattributes #\d+ = [^\n]*{AS_WRITTEN}[^\n]*")
 
 # Where callers align the stack to, in bytes. Vectors that no register is left for lie there; when
 # LLVM finds that out it is too late to align it, and they cross lines of the cache in half of all
@@ -67,6 +71,7 @@ class Effort:
     """How hard LLVM tries: levels of its pipeline and code generator, and what to leave out.
 
     ``as_written``: whether code is emitted instruction by instruction, but for math functions.
+    ``marked``: whether there are functions that are written as they are to be.
     """
 
     pipeline: int
@@ -76,14 +81,18 @@ class Effort:
     reduce_strength: bool
     keep_apart: bool
     as_written: bool = False
+    marked: bool = False
 
 
 USUAL = Effort(
     pipeline=2, generator=2, vectorize=True, unroll=True, reduce_strength=True, keep_apart=False
 )
-# Code without loops is nearly as it should be when it is written: more than LLVM's first level, and
-# vectors of two or three neighbouring numbers, take a third of its time and gain nothing.
+# Code without loops is nearly as it should be when it is written: more than the first level takes
+# a third of its time and gains nothing. Vectors of neighbouring numbers, the quotients and products
+# of small matrices above all, make some kernels a third faster; in long code they are few.
 STRAIGHT = replace(USUAL, pipeline=1, vectorize=False)
+SHORT = replace(STRAIGHT, vectorize=True)
+_SHORT_MODULE = 5_000
 STRIDED = replace(USUAL, reduce_strength=False)
 MEDIUM = replace(STRIDED, unroll=False)
 LARGE = Effort(
@@ -101,8 +110,15 @@ def effort(texts: Sequence[str], level: int | Effort | None = None) -> Effort:
     """Return how hard to try: by what the texts are like, or a level 0, 1 or 2."""
     if isinstance(level, Effort):
         return level
+    marked = any(AS_WRITTEN in text for text in texts)
     if level is not None:
-        return _BY_LEVEL[level]
+        return replace(_BY_LEVEL[level], marked=marked)
+    if marked:
+        return replace(_usual_effort([_MARKED.sub("", text) for text in texts]), marked=True)
+    return _usual_effort(texts)
+
+
+def _usual_effort(texts: Sequence[str]) -> Effort:
     lines = sum(text.count("\n") for text in texts)
     loops = sum(text.count(" = phi i64 ") for text in texts)
     if lines > _HUGE_MODULE:
@@ -112,7 +128,7 @@ def effort(texts: Sequence[str], level: int | Effort | None = None) -> Effort:
     if sum(text.count(", null\n") for text in texts) > _MANY_OUTPUTS:
         return LARGE
     if not loops:
-        return STRAIGHT
+        return SHORT if lines <= _SHORT_MODULE else STRAIGHT
     if loops > _MANY_LOOPS:
         return MEDIUM
     strides = sum(len(_STRIDE.findall(text)) for text in texts)
@@ -159,7 +175,9 @@ def _with_attributes(text: str, how: Effort, width: int, attributes: str) -> str
         head = match[1]
         apart = how.keep_apart and head.startswith("define internal ")
         more = " noinline" if apart and "inline" not in head else ""
-        if how.as_written and "@gradc." not in head:
+        if AS_WRITTEN in head:
+            more = " optnone"
+        elif how.as_written and "@gradc." not in head:
             more = " noinline optnone"
         more += f" {attributes}" if attributes else ""
         if width > _STACK and _loops_over_vectors(match.string, match.end()):
@@ -232,6 +250,12 @@ class Optimized:
         return without(PEEPHOLES, STRENGTH_REDUCTION)
 
 
+def _without_marks(module: llvm.ModuleRef) -> llvm.ModuleRef:
+    """Return a module whose marked functions the code generator looks at like all others."""
+    text = _MARKED_ATTRIBUTES.sub(lambda found: found[0].replace(" optnone", ""), str(module))
+    return llvm.parse_assembly(text, llvm.create_context())
+
+
 def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> Optimized:
     """Optimise a module in place; returns it with a fresh machine of the same effort."""
     with LOCK:
@@ -248,4 +272,6 @@ def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> Optimized:
                 # llvmlite's class inherits a disposal that does nothing: 30 KiB would stay
                 NewPassManager._dispose(passes)
                 passes.detach()
+        if how.marked:
+            module = _without_marks(module)
         return Optimized(module, target.machine(how.generator), how, target)

@@ -47,7 +47,9 @@ class Regrouped(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """The index 0 of an axis of size 1."""
+    """A number: the index of the only element of an axis, or of one that is known."""
+
+    at: int = 0
 
 
 class Lookup(NamedTuple):
@@ -133,6 +135,18 @@ def _slice(node: Node) -> tuple[IndexMap, ...]:
     )
 
 
+def _element(node: Node) -> tuple[IndexMap, ...]:
+    kept = iter(range(node.results[0].type.rank))
+    places = node.attributes["at"]
+    return (tuple(next(kept) if place is None else Fixed(place) for place in places),)
+
+
+def _stack(node: Node) -> tuple[IndexMap, ...]:
+    new: tuple[int, ...] = node.attributes["axes"]
+    kept = tuple(axis for axis in range(node.results[0].type.rank) if axis not in new)
+    return (kept,) * len(node.operands)
+
+
 def _window(part: Value, whole: tuple[Size, ...], node: Node) -> IndexMap:
     return tuple(
         axis if start == 0 and step == 1 and have == size else Windowed(axis, start, step, size)
@@ -161,6 +175,30 @@ def _concatenate(node: Node) -> tuple[IndexMap, ...]:
         maps.append(tuple(Windowed(axis, start, 1, size) if i == axis else i for i in range(rank)))
         start = start + size
     return tuple(maps)
+
+
+def piece_dims(node: Node) -> tuple[int, ...]:
+    """Return for each axis of what is joined the dim of a piece, -1 where its place is known."""
+    rank = node.results[0].type.rank
+    if node.op.name == "concatenate":
+        return tuple(-1 if axis == node.attributes["axis"] else axis for axis in range(rank))
+    dims = iter(range(rank))
+    return tuple(-1 if axis in node.attributes["axes"] else next(dims) for axis in range(rank))
+
+
+def place_of(node: Node, position: int) -> dict[int, Size]:
+    """Return where an operand of what is joined begins, along the axes on which it has a place."""
+    if node.op.name == "concatenate":
+        axis = node.attributes["axis"]
+        before = node.operands[:position]
+        return {axis: sum((operand.type.shape[axis] for operand in before), start=0)}
+    shape, axes = node.results[0].type.shape, node.attributes["axes"]
+    place: dict[int, Size] = {}
+    for axis in reversed(axes):
+        size = shape[axis]
+        assert isinstance(size, int)
+        position, place[axis] = divmod(position, size)
+    return place
 
 
 def _reshape(node: Node) -> tuple[IndexMap, ...]:
@@ -284,6 +322,8 @@ _MAPS = {
     "transpose": _transpose,
     "reshape": _reshape,
     "slice": _slice,
+    "element": _element,
+    "stack": _stack,
     "pad": _pad,
     "set_slice": _set_slice,
     "concatenate": _concatenate,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple, TypeAlias
@@ -12,8 +12,10 @@ from gradc_ir.core.sizes import Size, product
 from gradc_ir.location import Location
 from gradc_ir.text.variables import names_of_values, unique
 
-# For each axis of a value the dim of the reading statement it is read at, -1 for any other index.
+# For each axis of a value the dim of the reading statement it is read at; KNOWN for a number, -1
+# for any other index.
 Reading: TypeAlias = tuple[int, ...]
+KNOWN = -2
 
 
 class StatementKind(Enum):
@@ -72,6 +74,7 @@ class Statement:
     part: int = 0
     position: int = 0
     sums_rows: bool = False
+    bundle: tuple[Statement, ...] = ()
     # used while scheduling
     scope: int = 0
     phase: int = 0
@@ -103,9 +106,14 @@ class Staged(NamedTuple):
 
     @property
     def in_squares(self) -> bool:
-        """Whether a block is transposed in registers, but for columns that fill no square."""
+        """Whether a block is transposed in registers: its rows are neighbours in memory."""
         type_ = self.value.type
-        return self.axis == type_.rank - 2 and type_.dtype.is_float
+        return self.axis < type_.rank - 1 and type_.dtype.is_float
+
+    @property
+    def columns(self) -> Size:
+        """How long its rows are: all axes behind the one of lanes are one."""
+        return product(self.value.type.shape[self.axis + 1 :])
 
     def bytes(self, block: int) -> Size:
         """Return how long a block of it is."""
@@ -120,6 +128,7 @@ class Loop:
     Parameters
     ----------
     block: how many iterations run at once, as lanes.
+    strip: of a body in parts, how many of these a part runs at once, in a loop of its own; or 0.
     reductions: the statements that join their elements over it.
     staged: arrays that are transposed, block by block, so that lanes lie side by side.
     """
@@ -128,9 +137,15 @@ class Loop:
     size: Size
     body: list[Item] = field(default_factory=list)
     block: int = 1
+    strip: int = 0
     reductions: list[Statement] = field(default_factory=list)
     staged: list[Staged] = field(default_factory=list)
     part: int = 0
+
+    @property
+    def width(self) -> int:
+        """How many iterations one vector is of."""
+        return self.strip or self.block
 
 
 @dataclass(eq=False)
@@ -144,7 +159,7 @@ class Part:
 Item: TypeAlias = Statement | Loop | Part
 
 
-def statements_of(body: list[Item]) -> Iterator[Statement]:
+def statements_of(body: Sequence[Item]) -> Iterator[Statement]:
     """Return all statements of a nest."""
     for item in body:
         if isinstance(item, Statement):
@@ -153,7 +168,7 @@ def statements_of(body: list[Item]) -> Iterator[Statement]:
             yield from statements_of(item.body)
 
 
-def loops_of(body: list[Item]) -> Iterator[Loop]:
+def loops_of(body: Sequence[Item]) -> Iterator[Loop]:
     """Return all loops of a nest, the outer ones first."""
     for item in body:
         if isinstance(item, Loop):
@@ -223,7 +238,8 @@ class _Printer:
         for item in body:
             if isinstance(item, Loop):
                 block = f" by {item.block}" if item.block != 1 else ""
-                yield f"{indent}for {item.name} in {item.size}{block}:", ()
+                strip = f", {item.strip} at once" if item.strip else ""
+                yield f"{indent}for {item.name} in {item.size}{block}{strip}:", ()
                 for value, axis in item.staged:
                     at = [item.name if i == axis else ":" for i in range(value.type.rank)]
                     yield f"{indent}  transpose {self._names[value]}[{','.join(at)}]", ()

@@ -10,12 +10,12 @@ from gradc_codegen.math.scipy_words import word_of
 from gradc_codegen.text.indices import is_vector
 from gradc_codegen.text.module import REGISTER, literal, suffix
 from gradc_codegen.text.writer import Writer
-from gradc_ir.core.graph import Node
+from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.types import DType
 
 # nodes of formulas whose exponents have no bound
 _FORMULAS: LazyTable[Callable[..., str]] = LazyTable(
-    {"gradc_codegen.scalar.wide_exponents": "lower recover"}
+    {"gradc_codegen.scalar.wide_exponents": "unbounded recover"}
 )
 
 _FLOATS = (DType.F64, DType.F32)
@@ -54,7 +54,7 @@ def is_instruction(node: Node) -> bool:
     """Whether an elementwise node becomes an instruction or two, and no function."""
     word, dtype = node.op.scalar or "", node.operands[0].type.dtype
     return (
-        word in ("select", "cast", "identity", "abs", "sign", "neg", "not")
+        word in ("select", "cast", "identity", "abs", "sign", "neg", "not", "fma")
         or (word, dtype) in _INSTRUCTIONS
         or (word, dtype.is_float) in _INTRINSICS
     )
@@ -75,11 +75,20 @@ def lower_scalar(writer: Writer, node: Node, operands: list[str]) -> str:
         return select(writer, node.operands[1].type.dtype, *operands)
     if word == "cast":
         return cast(writer, operands[0], node.operands[0].type.dtype, node.attributes["dtype"])
-    if word == "unbounded":
-        return _FORMULAS["lower"](writer, node, operands, lower_word)
-    if word == "recover":
-        return _FORMULAS["recover"](writer, node, operands)
+    if word == "fma":
+        return multiply_add(writer, node.operands[0].type.dtype, *operands)
     return lower_word(writer, word, node.operands[0].type.dtype, operands[left_out:])
+
+
+def lower_formula(writer: Writer, node: Node, key: object, read: Callable[[Value], str]) -> str:
+    """Write a node of formulas whose exponents have no bound; returns the result's register.
+
+    Parameters
+    ----------
+    key: which element it is.
+    read: returns that element of an operand; most are read where they are rarely needed.
+    """
+    return _FORMULAS[node.op.name](writer, node, key, read, lower_word)
 
 
 def select(writer: Writer, dtype: DType, condition: str, x: str, y: str) -> str:

@@ -20,12 +20,14 @@ from gradc_codegen.text.indices import is_vector
 from gradc_codegen.text.module import REGISTER, literal, suffix
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.constant import Constant
-from gradc_ir.core.graph import Function, Node
+from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType
 from gradc_ir.wide_exponents.arithmetic import MODERATE
 from gradc_ir.wide_exponents.formulas import Operand, Step, steps_of
 
 LowerWord = Callable[[Writer, str, DType, list[str]], str]
+# returns the element at hand of an operand
+Read = Callable[[Value], str]
 
 
 class _Format(NamedTuple):
@@ -43,11 +45,14 @@ _FORMATS = {
 }
 
 
-def lower(writer: Writer, node: Node, operands: list[str], lower_word: LowerWord) -> str:
-    """Write formulas on operands in registers, all that belong together; returns one result."""
+def unbounded(writer: Writer, node: Node, key: object, read: Read, lower_word: LowerWord) -> str:
+    """Write formulas on operands, all that belong together; returns one result."""
+    body: Function = node.attributes["body"]
+    dtype = node.results[0].type.dtype
 
-    def written(body: Function, dtype: DType, operands: list[str]) -> list[str]:
-        registers = list(operands)
+    def written() -> list[str]:
+        registers = _spread(writer, dtype, [read(x) for x in node.operands])
+        operands = list(registers)
         steps, results = steps_of(body)
         for step in steps:
             registers.append(_plain(writer, step, dtype, registers, lower_word))
@@ -56,56 +61,67 @@ def lower(writer: Writer, node: Node, operands: list[str], lower_word: LowerWord
         if not asked:
             return plain
         flag = _extreme(writer, asked, dtype)
-        return _replaced(writer, body, dtype, plain, operands, flag, lambda: flag, 2)
+        return _replaced(writer, body, dtype, plain, lambda: operands, flag, lambda: flag, 2)
 
-    return _together(writer, node, operands, written)
+    return _together(writer, node, key, written)
 
 
-def recover(writer: Writer, node: Node, operands: list[str]) -> str:
-    """Write the computing anew of numbers that are not finite, of all that belong together."""
+def recover(writer: Writer, node: Node, key: object, read: Read, _: LowerWord) -> str:
+    """Write the computing anew of numbers that are not finite, of all that belong together.
 
-    def written(body: Function, dtype: DType, operands: list[str]) -> list[str]:
-        count, end = len(body.results), len(operands) - node.attributes["guards"]
-        plain, starts, guards = operands[:count], operands[count:end], operands[end:]
+    What the formulas start from is read only where one is not.
+    """
+    body: Function = node.attributes["body"]
+    dtype = node.results[0].type.dtype
+    count, end = len(body.results), len(node.operands) - node.attributes["guards"]
+
+    def written() -> list[str]:
+        plain = _spread(writer, dtype, [read(x) for x in node.operands[:count]])
         lost = _lost(writer, plain, dtype)
+
+        def read_all(operands: Sequence[Value]) -> list[str]:
+            registers = [read(x) for x in operands]
+            if is_vector(lost):
+                return [writer.spread(register, REGISTER[dtype]) for register in registers]
+            return registers
 
         def surely() -> str:
             flag = writer.type_of("i1", is_vector(lost))
             none = "zeroinitializer" if is_vector(lost) else "false"
             open_ = lost
-            for guard in guards:
+            for guard in read_all(node.operands[end:]):
                 no_number = _no_number(writer, guard, dtype)
                 open_ = writer.write(
                     is_vector(lost), f"select {flag} {no_number}, {flag} {none}, {flag} {open_}"
                 )
             return open_
 
+        def starts() -> list[str]:
+            return read_all(node.operands[count:end])
+
         return _replaced(writer, body, dtype, plain, starts, lost, surely, 3)
 
-    return _together(writer, node, operands, written)
+    return _together(writer, node, key, written)
 
 
-def _together(
-    writer: Writer,
-    node: Node,
-    operands: list[str],
-    written: Callable[[Function, DType, list[str]], list[str]],
-) -> str:
+def _together(writer: Writer, node: Node, key: object, written: Callable[[], list[str]]) -> str:
     """Return the result of a node; what is written for one result is there for the others."""
-    body: Function = node.attributes["body"]
     result: int = node.attributes["result"]
-    key = (node.op.name, body, *operands)
-    found = writer.known((*key, result))
+    common = (node.op.name, node.attributes["body"], node.operands, key)
+    found = writer.known((*common, result))
     if found is not None:
         return found
-    dtype = node.results[0].type.dtype
-    if any(map(is_vector, operands)):
-        operands = [writer.spread(operand, REGISTER[dtype]) for operand in operands]
-    for place, register in enumerate(written(body, dtype, operands)):
-        writer.remember((*key, place), register)
-    made = writer.known((*key, result))
-    assert made is not None
-    return made
+    made = written()
+    for place, register in enumerate(made):
+        writer.remember((*common, place), register)
+    return made[result]
+
+
+def _spread(writer: Writer, dtype: DType, registers: list[str]) -> list[str]:
+    """Return numbers as one for each lane, where one of them is."""
+    if any(map(is_vector, registers)):
+        return [writer.spread(register, REGISTER[dtype]) for register in registers]
+    return registers
 
 
 def _lost(writer: Writer, registers: list[str], dtype: DType) -> str:
@@ -127,14 +143,15 @@ def _replaced(
     body: Function,
     dtype: DType,
     plain: list[str],
-    operands: list[str],
+    starts: Callable[[], list[str]],
     flag: str,
     surely: Callable[[], str],
     code: int,
 ) -> list[str]:
     """Write what replaces plain results in lanes with a flag.
 
-    ``surely`` writes which lanes count where one has the flag; ``code`` is the byte of these.
+    Where one has the flag, ``surely`` writes which lanes count, and ``starts`` what the formulas
+    start from; ``code`` is the byte of these lanes.
     """
     vector = is_vector(plain[0])
     far, near = writer.labels("far", "near")
@@ -146,7 +163,7 @@ def _replaced(
         ways.append((writer.block, plain))
         (computed,) = writer.labels("computed")
         sure = _go_on(writer, sure, computed, near)
-    made = _call(writer, body, dtype, plain, operands, sure, code)
+    made = _call(writer, body, dtype, plain, starts(), sure, code)
     ways.append((writer.block, made))
     writer.close()
     writer.jump(near)

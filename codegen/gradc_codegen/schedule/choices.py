@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gradc_codegen.nest.loop_nest import Loop, Statement, StatementKind
-from gradc_codegen.schedule import barriers, cost, lanes, phases
+from gradc_codegen.schedule import barriers, cost, phases
+from gradc_codegen.schedule.estimates import Estimates
+from gradc_codegen.schedule.lane_costs import LaneCosts
 from gradc_ir.core.graph import Node
 from gradc_ir.core.op import Op
 
@@ -40,6 +42,13 @@ class Choices:
 
     # After this many labels side by side, the rest are scheduled together: time stays linear.
     most_peeled = 8
+    # What sizes are weighed by.
+    estimate = Estimates()
+
+    def __init__(self, estimate: Estimates | None = None) -> None:
+        """Weigh sizes by estimates; by default any that is not known now counts the same."""
+        if estimate is not None:
+            self.estimate = estimate
 
     def recompute(self, node: Node, operations: int, readings: int, kept: int) -> bool:
         """Whether a value is recomputed by its readers in place of being kept.
@@ -61,7 +70,7 @@ class Choices:
 
         Those inside of it run one after another then; else they are asked for in turn.
         """
-        return lanes.is_cheaper(loop, block)
+        return LaneCosts(self.estimate).is_cheaper(loop, block)
 
     def divide(self, statements: Sequence[Statement], scope: int) -> None:
         """Choose a label, for each statement which of its dims is the loop, and its phase."""

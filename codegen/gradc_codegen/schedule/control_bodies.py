@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gradc_codegen.arrays.blas import is_choice
+from gradc_codegen.schedule.estimates import Estimates
 from gradc_codegen.schedule.in_place import Links, overwriting, root
 from gradc_codegen.schedule.passes.prepare import preparation
 from gradc_ir.core.graph import Function, Node
@@ -29,20 +30,23 @@ class Draft:
     links: dict[Node, Mapping[int, int]] = field(default_factory=dict)
 
 
-def draft(function: Function, blas: bool = False, outer: tuple[str, ...] = ()) -> Draft:
+def draft(
+    function: Function, estimate: Estimates, blas: bool = False, outer: tuple[str, ...] = ()
+) -> Draft:
     """Return a function prepared, with the drafts of all bodies in it.
 
     Parameters
     ----------
+    estimate: what sizes are taken for.
     blas: whether contractions that are bound by arithmetic go to BLAS.
     outer: for a body the sizes that the functions around it bind.
     """
-    made = Draft(preparation(blas, outer)(function))
+    made = Draft(preparation(blas, outer, estimate)(function))
     symbols = (*outer, *function.size_symbols)
     for node in made.function.nodes:
         if node.op.family == "control":
             inner = blas and not is_choice(node)
-            bodies = tuple(draft(body, inner, symbols) for body in bodies_of(node))
+            bodies = tuple(draft(body, estimate, inner, symbols) for body in bodies_of(node))
             granted = _granted(node, bodies)
             made.bodies[node], made.granted[node] = bodies, granted
             made.links[node] = {

@@ -1,6 +1,6 @@
 """What a schedule costs: operations, volumes, and the elements that are moved.
 
-All of it is an estimate, in which a symbolic size counts as a thousand.
+All of it is an estimate, see :mod:`gradc_codegen.schedule.estimates`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from gradc_ir.core.graph import Node
 from gradc_ir.core.sizes import Size
 from gradc_ir.meaning import reduction
 
-SYMBOL_ESTIMATE = 1000
 # An outer loop along the last axis of an array touches a cache line for each element; where these
 # are so many that they are gone when it comes back, more is moved than is asked for.
 _STRIDED = 1.25
@@ -36,6 +35,7 @@ _OPERATIONS = {
     "add": 1,
     "sub": 1,
     "mul": 1,
+    "fma": 1,
     "abs": 1,
     "floor": 1,
     "cast": 1,
@@ -56,6 +56,7 @@ _MOVEMENT = {
     "broadcast": 0,
     "transpose": 0,
     "slice": 0,
+    "element": 0,
     "iota": 0,
     "size": 0,
     "reshape": 1,
@@ -65,13 +66,6 @@ _MOVEMENT = {
 }
 # at indices that are known now
 _GATHER = 2
-
-
-def estimate(size: Size) -> float:
-    """Return a number to weigh a size by."""
-    if isinstance(size, int):
-        return float(max(size, 0))
-    return float(max(sizes.evaluate(size, dict.fromkeys(sizes.symbols(size), SYMBOL_ESTIMATE)), 0))
 
 
 def operations(node: Node) -> int | None:

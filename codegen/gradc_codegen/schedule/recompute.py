@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from gradc_codegen.nest.index_maps import identity, index_maps
-from gradc_codegen.nest.loop_nest import Reading
+from gradc_codegen.nest.index_maps import Fixed, identity, index_maps
+from gradc_codegen.nest.loop_nest import KNOWN, Reading
 from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.cost import operations
 from gradc_ir.core.graph import Node, Value
@@ -65,9 +65,12 @@ class Recomputed:
         """Return what a node reads, through the operands that are recomputed."""
         found: dict[tuple[Value, Reading], None] = {}
         for operand, map_ in zip(node.operands, index_maps(node)):
-            own = tuple(index if isinstance(index, int) else -1 for index in map_)
+            own = tuple(
+                index if isinstance(index, int) else KNOWN if isinstance(index, Fixed) else -1
+                for index in map_
+            )
             for value, inner in self.of(operand):
-                found[value, tuple(own[dim] if dim >= 0 else -1 for dim in inner)] = None
+                found[value, tuple(own[dim] if dim >= 0 else dim for dim in inner)] = None
         return tuple(found)
 
     def of(self, value: Value) -> Readings:

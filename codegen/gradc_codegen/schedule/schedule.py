@@ -17,9 +17,11 @@ from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.control_bodies import Draft, draft
 from gradc_codegen.schedule.cost import joins_in_groups
 from gradc_codegen.schedule.in_place import overwriting
+from gradc_codegen.schedule.lane_costs import LaneCosts
 from gradc_codegen.schedule.lanes import spread
-from gradc_codegen.schedule.outline import cut
 from gradc_codegen.schedule.statements import StatementBuilder
+from gradc_codegen.schedule.straight.outline import cut
+from gradc_codegen.schedule.straight.side_by_side import bundled
 from gradc_ir.core.graph import Function
 
 _NAMES = "ijklmnopqrstuvwxyz"
@@ -34,7 +36,8 @@ def schedule(function: Function, blas: bool = False, choices: Choices | None = N
         :func:`gradc_codegen.arrays.blas.choose`.
     choices: what decides where several ways are open; by default what moves least.
     """
-    return _scheduled(draft(function, blas), {}, choices or Choices(), is_body=False)
+    choices = choices or Choices()
+    return _scheduled(draft(function, choices.estimate, blas), {}, choices, is_body=False)
 
 
 def _scheduled(
@@ -55,8 +58,9 @@ def _scheduled(
     order = overwriting(function, granted, made.links)
     statements = StatementBuilder(function, order, choices).statements
     _mark_sums_of_rows(statements)
-    body = cut(_Scheduler(choices).arrange(statements, 0, 0))
-    spread(body, choices.lanes)
+    body = bundled(_Scheduler(choices).arrange(statements, 0, 0))
+    spread(body, choices.lanes, LaneCosts(choices.estimate).staged)
+    body = cut(body)
     return LoopNest(function, body, statements, bodies, order.params, order.shares, is_body)
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gradc_codegen.arrays.whole_array_ops import arrays_of, is_whole, read_whole
-from gradc_codegen.nest.index_maps import identity, own_dims, scatter_dims
+from gradc_codegen.nest.index_maps import identity, own_dims, piece_dims, scatter_dims
 from gradc_codegen.nest.loop_nest import Reading, Statement, StatementKind
 from gradc_codegen.schedule.choices import Choices
-from gradc_codegen.schedule.cost import estimate
+from gradc_codegen.schedule.formulas import formulas_together
 from gradc_codegen.schedule.in_place import Overwriting
 from gradc_codegen.schedule.labels import Labels
 from gradc_codegen.schedule.recompute import SOURCES, Readings, Recomputed
@@ -33,8 +33,8 @@ class StatementBuilder:
         self.statements: list[Statement] = []
         self._writers: dict[Value, tuple[Statement, ...]] = {}
         self._scalar_edges: dict[Value, tuple[Statement, Reading]] = {}
-        self._estimates: dict[Size, float] = {}
-        nodes = overwriting.order
+        self._estimate = choices.estimate
+        nodes = formulas_together(overwriting.order)
         has_arrays = any(value.type.shape for node in nodes for value in node.results)
         self._labels = Labels(nodes if has_arrays else ())
         self._runs = find_runs(function, overwriting.overwrites)
@@ -67,7 +67,7 @@ class StatementBuilder:
         elif node in self._in_runs:
             if node in self._runs:
                 self._add_run(self._runs[node])
-        elif name == "concatenate" and self._is_in_pieces(node):
+        elif op.joins and self._is_in_pieces(node):
             self._add_pieces(node)
         elif is_whole(node):
             self._add_whole(node)
@@ -75,8 +75,15 @@ class StatementBuilder:
             self._add_statement(node)
 
     def _is_in_pieces(self, node: Node) -> bool:
-        """Whether each piece of a concatenation is written by itself: of many, and of a result."""
-        return len(node.operands) > MOST_PIECES_RECOMPUTED or node.results[0] not in self._read
+        """Whether each piece of what is joined is written by itself: of many, and of a result.
+
+        Of a stack no reader knows which operand it wants.
+        """
+        return (
+            node.op.name == "stack"
+            or len(node.operands) > MOST_PIECES_RECOMPUTED
+            or node.results[0] not in self._read
+        )
 
     def _is_recomputed(self, node: Node) -> bool:
         """Whether readers recompute a node; what is overwritten is read while it is there."""
@@ -127,12 +134,6 @@ class StatementBuilder:
         made.remaining = tuple(dim for dim, size in enumerate(dims) if size != 1)
         self.statements.append(made)
         return made
-
-    def _estimate(self, size: Size) -> float:
-        found = self._estimates.get(size)
-        if found is None:
-            found = self._estimates[size] = estimate(size)
-        return found
 
     def _add_statement(self, node: Node) -> None:
         dims = own_dims(node)
@@ -232,10 +233,9 @@ class StatementBuilder:
         self._writers[node.results[0]] = (piece,)
 
     def _add_pieces(self, node: Node) -> None:
-        """Add one statement for each operand of a long concatenation."""
+        """Add one statement for each operand of a long concatenation, or of a stack."""
         value = node.results[0]
-        axis: int = node.attributes["axis"]
-        axis_dims = tuple(-1 if i == axis else i for i in range(value.type.rank))
+        axis_dims = piece_dims(node)
         self._writers[value] = tuple(
             self._piece(node, value, i, axis_dims) for i in range(len(node.operands))
         )

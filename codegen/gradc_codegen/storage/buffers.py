@@ -6,7 +6,7 @@ A buffer whose last reader is done gives its place to the next of the same size.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import takewhile
 
 from gradc_codegen.arrays.whole_array_ops import WHOLE
@@ -22,8 +22,9 @@ from gradc_codegen.nest.loop_nest import (
     statements_of,
 )
 from gradc_codegen.schedule.cost import joins_in_groups, tree_levels
+from gradc_codegen.storage.lifetimes import Lifetimes
 from gradc_codegen.storage.reuse_outputs import lodge
-from gradc_codegen.storage.storage import ALIGNMENT, Accumulator, Buffer, Plan, Storage
+from gradc_codegen.storage.storage import ALIGNMENT, Accumulator, Buffer, Plan, Span, Storage
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size, product
 from gradc_ir.meaning import reduction
@@ -42,12 +43,13 @@ def plan(nest: LoopNest) -> Plan:
         made.bodies[node] = tuple(map(plan, bodies))
     _number(nest.body)
     _find_lifetimes(nest, made)
-    buffers = _place_values(nest, made)
+    times = Lifetimes(nest)
+    buffers = _place_values(nest, made, times)
     lodge(nest, made.storage)
-    buffers += _place_accumulators(nest, made)
-    buffers += _place_scratch(nest, made)
-    buffers += _place_staged(nest, made)
-    buffers += _place_nodes(made)
+    buffers += _place_accumulators(nest, made, times)
+    buffers += _place_scratch(nest, made, times)
+    buffers += _place_staged(nest, made, times)
+    buffers += _place_nodes(made, times)
     _lay_out(made, buffers)
     return made
 
@@ -126,7 +128,7 @@ def _common(a: tuple[Loop, ...], b: tuple[Loop, ...]) -> tuple[Loop, ...]:
     return tuple(loop for loop, _ in same)
 
 
-def _place_values(nest: LoopNest, made: Plan) -> list[Buffer]:
+def _place_values(nest: LoopNest, made: Plan, times: Lifetimes) -> list[Buffer]:
     buffers = []
     common: dict[Value, Buffer] = {}
     outputs: dict[Value, int] = {}
@@ -136,6 +138,34 @@ def _place_values(nest: LoopNest, made: Plan) -> list[Buffer]:
             outputs |= {nest.function.results[output]: output for output in statement.outputs}
             for value in statement.values:
                 makers.setdefault(value, statement)
+    _find_kept(nest, made, makers, outputs)
+    needed = times.of_values(made.storage)
+    for value, statement in makers.items():
+        here = made.storage[value]
+        if here.memory:
+            last = nest.shares.get(value, value)
+            here.output = outputs.get(last, -1)
+            if made.all_wanted and here.output >= 0:
+                continue
+            if last in common:
+                here.buffer = common[last]
+                here.buffer.needed = here.buffer.needed.joined(needed[value])
+                continue
+            alone = not statement.others and not here.read and value not in nest.shares
+            if alone and (statement.kind is StatementKind.WHOLE or value.op.joins):
+                continue
+            count = product(value.type.shape[axis] for axis in here.kept) * here.lanes
+            here.buffer = Buffer(count * value.type.dtype.bytes, needed[value])
+            buffers.append(here.buffer)
+            if value in nest.shares:
+                common[last] = here.buffer
+    return buffers
+
+
+def _find_kept(
+    nest: LoopNest, made: Plan, makers: Mapping[Value, Statement], outputs: Collection[Value]
+) -> None:
+    """Find which axes values keep in memory, and which have an element for each lane."""
     for value, statement in makers.items():
         here = made.storage[value]
         shape = value.type.shape
@@ -150,28 +180,9 @@ def _place_values(nest: LoopNest, made: Plan) -> list[Buffer]:
                 here.kept = tuple(wide)
             elif here.memory:
                 here.lanes = max((loop.block for loop in here.path), default=1)
-        if here.memory:
-            last = nest.shares.get(value, value)
-            here.output = outputs.get(last, -1)
-            if made.all_wanted and here.output >= 0:
-                continue
-            if last in common:
-                here.buffer = common[last]
-                here.buffer.first = min(here.buffer.first, here.first)
-                here.buffer.last = max(here.buffer.last, here.last)
-                continue
-            alone = not statement.others and not here.read and value not in nest.shares
-            if alone and (statement.kind is StatementKind.WHOLE or value.op.name == "concatenate"):
-                continue
-            count = product(shape[axis] for axis in here.kept) * here.lanes
-            here.buffer = Buffer(count * value.type.dtype.bytes, here.first, here.last)
-            buffers.append(here.buffer)
-            if value in nest.shares:
-                common[last] = here.buffer
-    return buffers
 
 
-def _place_accumulators(nest: LoopNest, made: Plan) -> list[Buffer]:
+def _place_accumulators(nest: LoopNest, made: Plan, times: Lifetimes) -> list[Buffer]:
     buffers: list[Buffer] = []
 
     def visit(body: list[Item], on_stack: int, block: int) -> None:
@@ -193,23 +204,27 @@ def _place_accumulators(nest: LoopNest, made: Plan) -> list[Buffer]:
         inside = sorted(statement.loops[end + 1 :], key=lambda pair: pair[0].block)
         inner = tuple(dim for _, dim in inside)
         made.accumulators[statement] = state = Accumulator(
-            statement, inner, joins_in_groups(statement), block, loop.block, tree_levels(statement)
+            statement, inner, joins_in_groups(statement), block, loop.width, tree_levels(statement)
         )
+        dtype = statement.value.type.dtype
+        needed = times.of_loop(loop)
+        if state.has_row and statement.part != loop.part:
+            bytes_ = max(state.width * dtype.bytes, ALIGNMENT)
+            state.row = Buffer(bytes_, needed)
+            buffers.append(state.row)
         if not state.grouped:
             return 0
-        dtype = statement.value.type.dtype
         here = not inner and statement.part == loop.part and block == 1
         if here and on_stack < _MOST_PARTIALS_ON_STACK:
             few = few or isinstance(state.levels, int)
             state.node_bytes = 0 if few else dtype.bytes * state.levels
             return 1
         count = product(statement.dims[dim] for dim in inner) * dtype.bytes * block
-        position = statement.position
         state.node_bytes = count * state.levels
-        state.chunk = Buffer(count, position, position)
+        state.chunk = Buffer(count, needed)
         buffers.append(state.chunk)
         if loop.block == 1:
-            state.partials = Buffer(count * reduction.lanes(dtype.numpy), position, position)
+            state.partials = Buffer(count * reduction.lanes(dtype.numpy), needed)
             buffers.append(state.partials)
         return 0
 
@@ -217,57 +232,57 @@ def _place_accumulators(nest: LoopNest, made: Plan) -> list[Buffer]:
     return buffers
 
 
-def _place_nodes(made: Plan) -> list[Buffer]:
+def _place_nodes(made: Plan, times: Lifetimes) -> list[Buffer]:
     """Return the scratch for nodes of chunks, behind what is read all the time."""
     buffers: list[Buffer] = []
     for state in made.accumulators.values():
         if state.node_bytes != 0:
-            position = state.statement.position
-            state.nodes = Buffer(state.node_bytes, position, position)
+            statement = state.statement
+            loop, _ = statement.loops[sequential_loop(statement)]
+            state.nodes = Buffer(state.node_bytes, times.of_loop(loop))
             buffers.append(state.nodes)
     return buffers
 
 
-def _place_scratch(nest: LoopNest, made: Plan) -> list[Buffer]:
+def _place_scratch(nest: LoopNest, made: Plan, times: Lifetimes) -> list[Buffer]:
     """Return the scratch that ops on whole arrays ask for, while they run."""
     buffers: list[Buffer] = []
     for statement in nest.statements:
         if statement.kind is StatementKind.WHOLE:
-            position, node = statement.position, statement.node
+            node = statement.node
             wanted: Iterable[Size]
             if node in made.bodies:
                 arenas = [body.bytes for body in made.bodies[node]]
                 wanted = control_scratch(node, nest.bodies[node], arenas)
             else:
                 wanted = WHOLE[node.op.name].scratch(node)
-            made.scratch[statement] = pieces = _while_at(position, wanted)
+            made.scratch[statement] = pieces = _during(times.of(statement), wanted)
             buffers += pieces
     return buffers
 
 
-def _place_staged(nest: LoopNest, made: Plan) -> list[Buffer]:
+def _place_staged(nest: LoopNest, made: Plan, times: Lifetimes) -> list[Buffer]:
     """Return the scratch for blocks of arrays whose lanes lie apart."""
     buffers: list[Buffer] = []
     for loop in loops_of(nest.body):
         if loop.staged:
-            position = next(statements_of(loop.body)).position
             wanted = [staged.bytes(loop.block) for staged in loop.staged]
-            made.staged[loop] = pieces = _while_at(position, wanted)
+            made.staged[loop] = pieces = _during(times.of_loop(loop), wanted)
             buffers += pieces
     return buffers
 
 
-def _while_at(position: int, wanted: Iterable[Size]) -> tuple[Buffer, ...]:
+def _during(needed: Span, wanted: Iterable[Size]) -> tuple[Buffer, ...]:
     """Return buffers of so many bytes, for one item of the nest."""
-    return tuple(Buffer(size, position, position) for size in wanted)
+    return tuple(Buffer(size, needed) for size in wanted)
 
 
 def _lay_out(made: Plan, buffers: list[Buffer]) -> None:
     """Give each buffer an offset; a place is taken over when its last reader is done."""
     free: dict[Size, list[Buffer]] = {}
     busy: list[tuple[int, int, Buffer]] = []
-    for count, buffer in enumerate(sorted(buffers, key=lambda b: b.first)):
-        while busy and busy[0][0] < buffer.first:
+    for count, buffer in enumerate(sorted(buffers, key=lambda b: b.needed.first)):
+        while busy and busy[0][0] < buffer.needed.first:
             old = heapq.heappop(busy)[2]
             free.setdefault(old.bytes, []).append(old)
         places = free.get(buffer.bytes)
@@ -282,6 +297,6 @@ def _lay_out(made: Plan, buffers: list[Buffer]) -> None:
         else:
             buffer.slot = len(made.slots)
             made.slots.append(buffer.bytes)
-        heapq.heappush(busy, (buffer.last, count, buffer))
+        heapq.heappush(busy, (buffer.needed.last, count, buffer))
     if made.slots:
         made.fixed_bytes = -(-made.fixed_bytes // ALIGNMENT) * ALIGNMENT

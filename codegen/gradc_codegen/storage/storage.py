@@ -7,23 +7,35 @@ axis is a register. All else is a buffer in one arena, the caller's ``work``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.schedule.cost import joins_in_order
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size
+from gradc_ir.meaning import reduction
 
 ALIGNMENT = 64
 
 
-@dataclass(eq=False)
-class Buffer:
-    """A piece of the arena: ``bytes`` long, needed from one top-level item to another."""
+class Span(NamedTuple):
+    """The numbers of the first and of the last statement that need something."""
 
-    bytes: Size
     first: int
     last: int
+
+    def joined(self, other: Span) -> Span:
+        """Return the span of both, and of what is between them."""
+        return Span(min(self.first, other.first), max(self.last, other.last))
+
+
+@dataclass(eq=False)
+class Buffer:
+    """A piece of the arena: ``bytes`` long, needed for as long as a span."""
+
+    bytes: Size
+    needed: Span
     offset: int = 0  # from the start of the fixed part
     slot: int = -1  # the symbolic slot it is, behind the fixed part; -1 when it is in that
 
@@ -37,6 +49,7 @@ class Storage:
     path: the loops it shares with its readers.
     part: the function its register is in.
     memory: whether it lives in memory; a register otherwise.
+    first, last: the items of the nest by whose numbers it is written first, and read last.
     kept: the axes it keeps in memory.
     lanes: how many iterations of a loop have an element of their own, side by side.
     output: the result whose memory it uses when that is wanted, -1 for none.
@@ -73,6 +86,7 @@ class Accumulator:
     along: how many elements are joined at once, as lanes of the reduced loop.
     levels: how many nodes of the tree of its chunks it keeps; 0 where they join one after another.
     node_bytes: how much scratch they take; 0 where they are on the stack.
+    row: the partials that lanes of the reduced loop join to, or what may be joined in any order.
     """
 
     statement: Statement
@@ -85,11 +99,25 @@ class Accumulator:
     partials: Buffer | None = None
     chunk: Buffer | None = None
     nodes: Buffer | None = None
+    row: Buffer | None = None
 
     @property
     def is_free_along(self) -> bool:
         """Whether lanes of the reduced loop are joined in an order that changes no bit."""
         return self.along > 1 and not joins_in_order(self.statement)
+
+    @property
+    def has_row(self) -> bool:
+        """Whether lanes of the reduced loop join to as many numbers side by side."""
+        if self.inner:
+            return False
+        return self.is_free_along or (self.grouped and 1 < self.along < reduction.GROUP)
+
+    @property
+    def width(self) -> int:
+        """How many numbers these are."""
+        dtype = self.statement.value.type.dtype
+        return self.along if self.is_free_along else reduction.lanes(dtype.numpy)
 
 
 @dataclass(eq=False)

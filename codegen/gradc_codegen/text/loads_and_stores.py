@@ -104,5 +104,9 @@ class Memory:
     def _pointers(self, base: str, position: str, dtype: DType) -> str:
         writer = self._writer
         type_ = writer.type_of("i64", True)
+        if isinstance(position, Lane):
+            # what is known of lanes stays apart: machines add a number and a vector as they load
+            base = self.pointer(base, position.origin, dtype, inside=False)
+            position = Lane("0", position.step)
         at = writer.index_vector(position)
         return writer.emit_vector(f"getelementptr {MEMORY[dtype]}, ptr {base}, {type_} {at}")

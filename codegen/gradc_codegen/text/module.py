@@ -21,6 +21,9 @@ REGISTER = {
 }
 MEMORY = {**REGISTER, DType.BOOL: "i8"}
 
+# An attribute of straight code in lanes, which has been written as it is to be: nothing but the
+# code generator needs to look at it.
+AS_WRITTEN = '"gradc-as-written"'
 # How the mark of a loop ends that is neither unrolled nor vectorised.
 PLAIN_LOOP = "!0, !1"
 

@@ -38,6 +38,8 @@ class Writer:
     # how many iterations run at once here, and which of them count: None for all
     lanes = 1
     mask: str | None = None
+    # under the mask of a loop's last lanes, how many these are
+    left = ""
 
     def __init__(self, module: Module, symbols: dict[str, str]) -> None:
         self.module = module
@@ -239,7 +241,8 @@ class Writer:
             return str(_ON_NUMBERS[name](int(a), int(b)))
         if varies(a) or varies(b):
             return self._by_lane(name, a, b)
-        return self.emit(f"{name} nsw i64 {a}, {b}")
+        instruction = f"{name} nsw i64 {a}, {b}"
+        return self.once(instruction, lambda: self.emit(instruction))
 
     def _by_lane(self, name: str, a: str, b: str) -> str:
         if is_vector(a) or is_vector(b) or (name == "mul" and varies(a) and varies(b)):
@@ -264,15 +267,6 @@ class Writer:
                 self.add(self.multiply(result, self.size(size)), index) if result != "0" else index
             )
         return result
-
-    def divide(self, name: str, a: str, b: str) -> str:
-        """Return a quotient (``udiv``) or rest (``urem``) of indices that are not negative."""
-        if varies(a):
-            type_ = self.type_of("i64", True)
-            return self.emit_vector(
-                f"{name} {type_} {self.index_vector(a)}, {self.spread(b, 'i64')}"
-            )
-        return self.emit(f"{name} i64 {a}, {b}")
 
     # -- memory ------------------------------------------------------------------------------------
 
@@ -409,10 +403,19 @@ class Writer:
 
     def masked_block(self, start: str, end: str, lanes: int, body: Callable[[Lane], None]) -> None:
         """Write several iterations at once, of which those before the end count."""
-        with self.in_lanes(lanes):
-            mask = self.below(self.subtract(end, start))
-        with self.in_lanes(lanes, mask):
+        with self.in_block(lanes, self.subtract(end, start)):
             body(Lane(start, "1"))
+
+    @contextmanager
+    def in_block(self, lanes: int, left: str | None) -> Iterator[None]:
+        """Write what runs in the lanes of a block, of which ``left`` count if that is given."""
+        mask = None
+        if left is not None:
+            self.left = left
+            with self.in_lanes(lanes):
+                mask = self.below(left)
+        with self.in_lanes(lanes, mask):
+            yield
 
     def whole_blocks(self, start: str, end: str, block: int) -> str:
         """Return where the whole blocks from start to end are over."""

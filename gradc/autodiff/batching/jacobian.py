@@ -7,9 +7,11 @@ from functools import partial
 from typing import TypeAlias
 
 from gradc.autodiff.batching import batch
+from gradc.autodiff.batching.compressed import compressed
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.parameters import parameters
 from gradc.autodiff.reverse import vjp
+from gradc.sparsity.seeds import Seeds
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
@@ -20,7 +22,7 @@ from gradc_ir.graphs.subgraph import drop_results
 Blocks: TypeAlias = dict[tuple[int, int], Value]  # by the result and the parameter
 
 
-def jacobian(function: Function, wrt: Sequence[int], mode: str = "auto") -> Function:
+def jacobian(function: Function, wrt: Sequence[int], mode: str | Seeds = "auto") -> Function:
     """Return the function of the Jacobians of every float result by every parameter in ``wrt``.
 
     The new function has the same parameters; its results are, for each result r in order and each
@@ -28,8 +30,11 @@ def jacobian(function: Function, wrt: Sequence[int], mode: str = "auto") -> Func
     ``mode`` is ``"forward"`` (one tangent an input element), ``"reverse"`` (one cotangent a result
     element), or ``"auto"``: forward where inputs are not more than results. Where only the sizes
     of a call decide that, the function holds both and chooses between them as it is called, so
-    what it computes is the same as with these sizes static.
+    what it computes is the same as with these sizes static. With seeds it is of one parameter, see
+    :func:`~gradc.autodiff.batching.compressed.compressed`.
     """
+    if isinstance(mode, Seeds):
+        return compressed(function, wrt[0], mode)
     results = [i for i, type_ in enumerate(function.result_types) if type_.dtype.is_float]
     inputs = sum((function.param_types[i].count for i in wrt), start=0)
     outputs = sum((function.result_types[i].count for i in results), start=0)

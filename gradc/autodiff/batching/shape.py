@@ -50,8 +50,19 @@ def along_axis(points: Points, node: Node, operands: list[Mapped]) -> Sequence[V
     return build.apply_all(node.op.name, *points.spread_all(operands), **attributes)
 
 
+def _element(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:
+    return [build.element(operands[0].value, (None, *node.attributes["at"]))]
+
+
+def _stack(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:
+    shape, axes = (points.size, *node.attributes["shape"]), shifted(node.attributes["axes"])
+    return [build.stack(points.spread_all(operands), shape, axes)]
+
+
 RULES: dict[str, ValueRule] = {
     **dict.fromkeys(("broadcast", "reshape", "transpose", "slice", "pad"), _moved),
     "concatenate": _concatenate,
     "set_slice": _set_slice,
+    "element": _element,
+    "stack": _stack,
 }

@@ -145,6 +145,7 @@ _FUNCTIONS: dict[str, Function] = {
     "add": _total,
     "sub": lambda m, p, x, y: _total(m, p, x, m.mpf_neg(y)),
     "mul": lambda m, p, x, y: m.mpf_mul(x, y, p, _NEAR),
+    "fma": lambda m, p, x, y, z: _total(m, p, m.mpf_mul(x, y), z),
     "div": lambda m, p, x, y: m.mpf_div(x, y, p, _NEAR),
     "abs": lambda m, p, x: m.mpf_abs(x),
     "sign": lambda m, p, x: m.from_int(m.mpf_sign(x)),

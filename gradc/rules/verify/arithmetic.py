@@ -15,9 +15,10 @@ from gradc_ir.interpreter.interpret import numbers, reference
 Meaning = Callable[..., Any]
 
 # Ops that move, add and multiply elements: their references compute in any numbers.
-_MOVING = "broadcast reshape transpose concatenate slice pad set_slice gather scatter_set select"
+_MOVING = "broadcast reshape transpose concatenate stack element slice pad set_slice gather"
 _ADDING = "neg add sub mul div exactly fence stop_gradient scatter_add recurrence contract"
-ANY_NUMBERS = frozenset([*_MOVING.split(), *_ADDING.split()])
+_CHOOSING = "scatter_set select"
+ANY_NUMBERS = frozenset(f"{_MOVING} {_CHOOSING} {_ADDING}".split())
 
 
 class NoMeaning(Exception):
@@ -106,6 +107,7 @@ _COMMON: dict[str, Meaning] = {
     "reduce_sum": _axes(np.sum),
     "reduce_prod": _axes(np.prod),
     "cumsum": _cumsum,
+    "fma": lambda x, y, z: x * y + z,
 }
 
 # -- complex numbers: the imaginary part is a tangent, exact to rounding where ops are analytic ---

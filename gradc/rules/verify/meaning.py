@@ -103,6 +103,7 @@ def real_functions() -> dict[str, Callable[..., Any]]:
         "add": lambda x, y: x + y,
         "sub": lambda x, y: x - y,
         "mul": lambda x, y: x * y,
+        "fma": lambda x, y, z: x * y + z,
         "div": lambda x, y: x / s.sympify(y),
         "power": lambda x, y: s.sympify(x) ** y,
         "abs": s.Abs,

@@ -147,7 +147,8 @@ _MODULES = {
     ),
     "scipy.optimize": Cure(
         "it calls a function with numbers, and how often depends on them",
-        "call it outside with the compiled function: minimize(f.value_and_grad, x0, jac=True)",
+        "call it outside with the compiled function: minimize(f.value_and_grad, x0, jac=True); "
+        "or give its result derivatives, gradc.implicit(solver, conditions, spec)",
     ),
     "scipy.integrate": Cure(
         "it calls a function with numbers, and how often depends on them",

@@ -13,7 +13,7 @@ from gradc import on_need
 from gradc.tracing.core.table import package_of
 from gradc.tracing.lens.seen_module import SeenModule
 from gradc.tracing.registry.dispatch import Mapped
-from gradc.tracing.registry.scipy_function import FUNCTIONS, MAKERS, OBJECTS, names_in
+from gradc.tracing.registry.scipy_function import CALLING, FUNCTIONS, MAKERS, OBJECTS, names_in
 
 
 def scipy_module(module: types.ModuleType) -> SeenModule:
@@ -81,7 +81,8 @@ def _seen_in(modules: tuple[str, ...]) -> dict[int, Any]:
         for key, record in names_in(name, FUNCTIONS).items():
             original = getattr(theirs, key, None)  # some came with later versions of SciPy
             if original is not None:
-                found[id(original)] = Mapped(f"{name}.{key}", original, record)
+                full = f"{name}.{key}"
+                found[id(original)] = Mapped(full, original, record, view=full in CALLING)
         for key, stand_in in names_in(name, OBJECTS).items():
             original = getattr(theirs, key, None)
             if original is not None:

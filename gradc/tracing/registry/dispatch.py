@@ -37,7 +37,8 @@ class Mapped:
     __gradc_original__: the function of NumPy; it runs when nothing traced is involved.
     record: the function with NumPy's signature that builds ops; None when there is none.
     recorder: the same without the options out=, where= and dtype=.
-    view: record even when all arguments are known, because the result shares memory with one.
+    view: record even when all arguments are known, because the result shares memory with one, or
+        because one is a function, which may read what is traced.
     writes: the first argument is written to.
     value_only: the result has no derivative: it is an integer, a truth value, or constant.
     masked: how it is called with what a traced mask selects; see :func:`.numpy_function`.

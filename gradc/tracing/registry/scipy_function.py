@@ -9,6 +9,8 @@ Recorder = TypeVar("Recorder", bound=Callable[..., Any])
 
 # Full name (``scipy.linalg.cholesky``) -> what records the function.
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
+# Those of them that call a function of the user's, which may read what is traced.
+CALLING: set[str] = set()
 # Full name -> what stands for an object, such as a distribution.
 OBJECTS: dict[str, Any] = {}
 # What makes a stand-in of an object that has no name, such as a distribution with its parameters;
@@ -16,11 +18,16 @@ OBJECTS: dict[str, Any] = {}
 MAKERS: list[Callable[[Any], Any]] = []
 
 
-def scipy_function(*names: str) -> Callable[[Recorder], Recorder]:
-    """Have a function record those of SciPy of these names, ``linalg.cholesky``; a decorator."""
+def scipy_function(*names: str, calls: bool = False) -> Callable[[Recorder], Recorder]:
+    """Have a function record those of SciPy of these names, ``linalg.cholesky``; a decorator.
+
+    With ``calls`` they call a function of the user's.
+    """
+    full = {f"scipy.{name}" for name in names}
 
     def announce(record: Recorder) -> Recorder:
-        FUNCTIONS.update({f"scipy.{name}": record for name in names})
+        FUNCTIONS.update(dict.fromkeys(full, record))
+        CALLING.update(full if calls else ())
         return record
 
     return announce

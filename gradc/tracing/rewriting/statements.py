@@ -305,9 +305,7 @@ class Statements:
             body.insert(0, at(_assign(continued, ast.Constant(False)), node))
         out = tuple(flag for flag in flags if flag not in (broken, continued))
         leaving = [flag for flag in (broken, *out) if flag in flags]
-        site_of = partial(
-            scope.site, leaving=leaving, handled=place.handled, appended=appended
-        )
+        site_of = partial(scope.site, leaving=leaving, handled=place.handled, appended=appended)
         if isinstance(node, ast.For):
             item = at(_attribute(name, "item"), node.iter)
             body.insert(0, at(ast.Assign([node.target], item), node.target))

@@ -44,6 +44,7 @@ _INTEGERS = _each("a list of integers", _INTEGER)
 _SIZES = _each("a list of sizes", _SIZE)
 
 KINDS: dict[str, Kind] = {
+    "at": _each("a list of integers and none", _or_none(_COUNT)),
     "axes": _INTEGERS,
     "axis": _INTEGER,
     "body": _BODY,

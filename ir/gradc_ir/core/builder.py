@@ -62,6 +62,11 @@ class Builder:
         finally:
             self.here = before
 
+    @property
+    def next_serial(self) -> int:
+        """The number of the next node."""
+        return self._first_serial + len(self._nodes)
+
     def apply(
         self,
         op: Op,
@@ -82,8 +87,7 @@ class Builder:
                 types = op.infer(*[operand.type for operand in operands], **attributes)
             else:
                 types = tuple([result.type for result in like.results])
-            serial = self._first_serial + len(self._nodes)
-            node = self._nodes[key] = Node(op, operands, attributes, types, serial)
+            node = self._nodes[key] = Node(op, operands, attributes, types, self.next_serial)
         if self.here:
             self.last = node
             self.note(node, self.here)

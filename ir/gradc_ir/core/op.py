@@ -103,6 +103,11 @@ class Op:
         """Whether every element of the result is one of an operand, or the zero of a pad."""
         return self.family == "shape" and not self.is_leaf
 
+    @property
+    def joins(self) -> bool:
+        """Whether the result has all elements of any number of operands, each at its place."""
+        return self.family == "shape" and self.operands is None
+
 
 _ELEMENTWISE = frozenset({"elementwise", "composed", "special", "unbounded"})
 

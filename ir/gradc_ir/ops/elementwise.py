@@ -15,6 +15,7 @@ from gradc_ir.core.op import POSITIVE, REALS, Domain, Op, Work, declare, greater
 from gradc_ir.core.types import Array, DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning import functions
+from gradc_ir.meaning.fma import fma
 
 
 def same_shape(name: str, operands: Sequence[Type]) -> None:
@@ -133,6 +134,10 @@ elementwise(
     "mul", operands=2, reference=np.multiply, scalar="mul", allowed=_numbers, commutative=True,
     multilinear=True,
     summary="x times y.",
+)
+elementwise(
+    "fma", operands=3, reference=fma, scalar="fma",
+    summary="x times y plus z, rounded once; what a contraction joins its products by.",
 )
 elementwise(
     "div", operands=2, reference=np.divide, scalar="div", domain=(REALS, POSITIVE), work=_DIVISION,

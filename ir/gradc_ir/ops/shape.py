@@ -155,6 +155,63 @@ declare(
     summary="The operands one after another along an axis.",
 )
 
+# -- elements --------------------------------------------------------------------------------------
+
+
+def _infer_element(x: Type, *, at: tuple[int | None, ...]) -> Types:
+    if len(at) != x.rank or any(
+        place is not None and not (place >= 0 and sizes.at_least(size, place + 1))
+        for place, size in zip(at, x.shape)
+    ):
+        raise ShapeError(f"element: there is no {at} in {x}")
+    return (x.with_shape(tuple(size for place, size in zip(at, x.shape) if place is None)),)
+
+
+declare(
+    "element",
+    "shape",
+    1,
+    _infer_element,
+    lambda x, *, at: x[tuple(slice(None) if place is None else place for place in at)],
+    attributes=("at",),
+    linear=(0,),
+    work=Work(1),
+    summary="What x has at known places along some axes, which disappear; the others have none.",
+)
+
+
+def _infer_stack(*types: Type, shape: Shape, axes: Axes) -> Types:
+    if not types:
+        raise ShapeError("stack: nothing to stack")
+    first = types[0]
+    if list(axes) != sorted(set(axes)) or not all(0 <= axis < len(shape) for axis in axes):
+        raise ShapeError(f"stack: no axes {axes} of shape {shape}")
+    if sizes.product(shape[axis] for axis in axes) != len(types):
+        raise ShapeError(f"stack: {len(types)} operands for axes {axes} of shape {shape}")
+    rest = tuple(size for axis, size in enumerate(shape) if axis not in axes)
+    if any(x.dtype is not first.dtype or x.shape != rest for x in types):
+        raise ShapeError("stack: operands do not fit", found=" and ".join(map(str, types)))
+    return (first.with_shape(shape),)
+
+
+def _stack(*arrays: Array, shape: tuple[int, ...], axes: Axes) -> Array:
+    rest = [axis for axis in range(len(shape)) if axis not in axes]
+    sizes_of = [shape[axis] for axis in (*axes, *rest)]
+    return np.transpose(np.stack(arrays).reshape(sizes_of), np.argsort((*axes, *rest)))
+
+
+declare(
+    "stack",
+    "shape",
+    None,
+    _infer_stack,
+    _stack,
+    attributes=("shape", "axes"),
+    linear=(0,),
+    work=Work(1),
+    summary="The operands in row-major order along new axes, which are axes of shape.",
+)
+
 # -- windows: element i of the window is element start + i * step of the whole ---------------------
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import TABLE
+from gradc_ir.graphs.picks import join_picks
 from gradc_ir.graphs.rearrange import apply as rearranged
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.graphs.windows import read_update
@@ -117,6 +118,7 @@ RULES = (
     FunctionRule("spread-constant", {"constant"}, spread_constant),
     FunctionRule("join-rearrangements", {*_HOISTED, "slice"}, join_rearrangements),
     FunctionRule("read-update", {"slice"}, read_update),
+    FunctionRule("join-picks", {"gather", "slice"}, join_picks),
     FunctionRule("cast-nothing", {"cast"}, cast_nothing),
     FunctionRule("hoist-rearrangement", _ELEMENTWISE, hoist_rearrangement, direct=_HOISTED),
     FunctionRule("name-labels", {"contract"}, name_labels),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from gradc_ir import build
@@ -14,13 +14,20 @@ from gradc_ir.graphs.rearrange import REARRANGEMENTS, rearrange, scalar_constant
 IsStep = Callable[[Node], bool]
 # A value, and what spreads it over the elements of a formula, the outermost first.
 Place: TypeAlias = tuple[Value, tuple[Node, ...]]
+# Whether a formula computes what is at a place, or reads it.
+IsComputed = Callable[[Place], bool]
 
 _MOST_STEPS = 400
+# Where formulas are chained, longer ones start from results of others, and so many steps are most:
+# else each value of a recurrence that is written out would compute all before it anew.
+_LONG = 96
+_MOST_CHAINED = 128
 # What is computed before it is spread has overflown by then; these have a value everywhere.
 _SPREADING = frozenset({"broadcast", "reshape", "transpose"})
 _BEFORE = frozenset({"neg", "abs", "add", "sub", "mul", "div", "exp"})
+_ADDING = frozenset({"add", "sub", "neg"})
 # Their results are there at another time, but no sums.
-_BARRIERS = frozenset({"scan", "while", "concatenate"})
+_BARRIERS = frozenset({"scan", "while", "concatenate", "stack"})
 # Constants that move no product out of the range by themselves.
 _TAME = (2.0**-30, 2.0**30)
 
@@ -28,13 +35,15 @@ _TAME = (2.0**-30, 2.0**30)
 class Group(NamedTuple):
     """Values that formulas are made for, what these start from, and the formulas.
 
-    ``steps`` are the values that the formulas compute anew.
+    ``steps`` are the values that the formulas compute anew, ``given`` those they start from that
+    formulas before make.
     """
 
     values: tuple[Value, ...]
     places: tuple[Place, ...]
     body: Function
     steps: frozenset[Value]
+    given: frozenset[Value] = frozenset()
 
     @property
     def leaves(self) -> tuple[Value, ...]:
@@ -46,62 +55,96 @@ class Group(NamedTuple):
         return [rearrange(x, list(moves)) for x, (_, moves) in zip(leaves, self.places)]
 
 
+class _Part(NamedTuple):
+    """Values that are computed together, their members, and which of these are computed."""
+
+    values: Sequence[Value]
+    members: set[Place]
+    is_computed: IsComputed
+
+
 def is_tame(value: Value) -> bool:
     """Whether a value is a constant that moves no product out of the range by itself."""
     number = scalar_constant(value)
     return number is not None and _TAME[0] <= abs(number) <= _TAME[1]
 
 
-def grouped(function: Function, chosen: Sequence[Value], is_step: IsStep) -> list[Group]:
+def grouped(
+    function: Function,
+    chosen: Sequence[Value],
+    is_step: IsStep,
+    chained: bool = False,
+    weigh: Callable[[Node], int] = lambda node: 1,
+    heaviest: int = _MOST_STEPS,
+) -> list[Group]:
     """Return the formulas of values, in groups that are computed together.
 
     Those of a group have what they start from at the same time: behind as many groups and as many
     loops and joints. What is behind a reduction has none.
+
+    Parameters
+    ----------
+    chained: whether long formulas start from results of groups before.
+    weigh: tells what a step weighs, by default 1.
+    heaviest: what the steps of a group may weigh.
     """
     if not chosen:
         return []
-    is_computed = _computed(function, is_step)
-    cones = {value: _cone(value, is_computed) for value in chosen}
+    steps = {value for node in function.nodes if is_step(node) for value in node.results}
+    is_computed = _computed(function, steps)
     summed = _summed(function)
-    computed = {
-        place[0]
-        for value, cone in cones.items()
-        if value not in summed and len(cone) <= _MOST_STEPS
-        for place in cone
-        if is_computed(place)
+    lengths = _lengths(function, steps)
+    among = [value for value in chosen if value not in summed]
+    cones = {
+        value: _cone(value, is_computed, _MOST_STEPS)
+        for value in among
+        if lengths[value] <= _MOST_STEPS
     }
-    level: dict[Value, tuple[int, int]] = {}
-    groups: dict[object, list[Value]] = {}
-    for node in function.nodes:
-        behind = [level[operand] for operand in node.operands]
-        stage = max((each[0] for each in behind), default=0)
-        waits = max((each[1] for each in behind), default=0)
-        if not (node.op.is_elementwise or node.op.name in REARRANGEMENTS):
-            waits += bool(node.operands)
-        for value in node.results:
-            if value in cones and value not in summed:
-                key = (stage, waits, value.type)
-                groups.setdefault(key, []).append(value)
-            level[value] = (stage, waits)
-        # what no formula computes anew reads their results, and what is behind it comes later
-        if computed.isdisjoint(node.results) and any(x in cones for x in node.operands):
-            for value in node.results:
-                level[value] = (stage + 1, waits)
-    found = []
     order = {value: i for i, node in enumerate(function.nodes) for value in node.results}
 
     def at(place: Place) -> tuple[int, ...]:
         value, moves = place
         return (order[value], *(order[move.results[0]] for move in moves))
 
-    for values in groups.values():
-        whole = {each for value in values for each in cones[value]}
-        parts = [values] if len(whole) <= _MOST_STEPS else [[value] for value in values]
-        for part in parts:
-            members = {each for value in part for each in cones[value]}
-            if len(members) <= _MOST_STEPS:
-                found.append(_group(part, sorted(members, key=at), is_computed))
-    return found
+    def parts(stages: Mapping[Value, int], together: Sequence[Sequence[Value]]) -> Iterator[_Part]:
+        sums: set[Value] | None = None
+        for values in together:
+            found, own, longest, most = cones, is_computed, _MOST_STEPS, heaviest
+            if chained and _is_long(values, cones):
+                sums = _sums(function, steps, stages) if sums is None else sums
+                own = _unless_before(is_computed, stages, stages[values[0]], sums)
+                longest = most = _MOST_CHAINED
+                found = {value: _cone(value, own, longest) for value in values}
+            short = [x for x in values if x in found and len(found[x]) <= longest]
+            for part, members in _packed(short, found, own, weigh, most):
+                yield _Part(part, members, own)
+
+    # What no formula computes anew reads results of formulas, and what is behind it comes later:
+    # else a formula might wait for what reads a result of its own group. Which nodes these are is
+    # known when the formulas are.
+    computed = {
+        place[0]
+        for cone in cones.values()
+        if len(cone) <= _MOST_STEPS
+        for place in cone
+        if is_computed(place)
+    }
+    late = _readers(function, among, computed)
+    while True:
+        stages, together = _levels(function, among, late)
+        made = list(parts(stages, together))
+        computed = {x for _, members, own in made for x, moves in members if own((x, moves))}
+        more = _readers(function, [x for part in made for x in part.values], computed) - late
+        if not more:
+            break
+        late |= more
+    groups = []
+    for values, members, own in made:
+        group = _group(values, sorted(members, key=at), own)
+        stage = stages[values[0]]
+        given = frozenset(x for x in group.leaves if stages.get(x, stage) < stage)
+        groups.append(group._replace(given=given) if own is not is_computed else group)
+    return groups
 
 
 def _summed(function: Function) -> set[Value]:
@@ -115,23 +158,142 @@ def _summed(function: Function) -> set[Value]:
     return summed
 
 
-IsComputed = Callable[[Place], bool]
+def _readers(function: Function, among: Sequence[Value], computed: set[Value]) -> set[Node]:
+    """Return which nodes that no formula computes read some of the values."""
+    read = frozenset(among)
+    return {
+        node
+        for node in function.nodes
+        if computed.isdisjoint(node.results) and not read.isdisjoint(node.operands)
+    }
 
 
-def _computed(function: Function, is_step: IsStep) -> IsComputed:
+def _levels(
+    function: Function, among: Sequence[Value], late: Container[Node]
+) -> tuple[dict[Value, int], list[list[Value]]]:
+    """Return behind how many late nodes some values are, and which of them go together.
+
+    These are of a type, and behind as many loops and joints as well.
+    """
+    chosen = frozenset(among)
+    level: dict[Value, tuple[int, int]] = {}
+    together: dict[tuple[int, int, Type], list[Value]] = {}
+    for node in function.nodes:
+        behind = [level[operand] for operand in node.operands]
+        stage = max((each[0] for each in behind), default=0)
+        waits = max((each[1] for each in behind), default=0)
+        if not (node.op.is_elementwise or node.op.name in REARRANGEMENTS):
+            waits += bool(node.operands)
+        for value in node.results:
+            if value in chosen:
+                together.setdefault((stage, waits, value.type), []).append(value)
+        level |= dict.fromkeys(node.results, (stage + (node in late), waits))
+    stages = {value: stage for (stage, *_), values in together.items() for value in values}
+    return stages, list(together.values())
+
+
+def _lengths(function: Function, steps: Container[Value]) -> dict[Value, int]:
+    """Return how many steps at least follow each other on the way to a value."""
+    lengths: dict[Value, int] = {}
+    for node in function.nodes:
+        behind = max([lengths[x] for x in node.operands], default=0)
+        lengths |= {value: behind + 1 if value in steps else 0 for value in node.results}
+    return lengths
+
+
+def _is_long(values: Sequence[Value], cones: Mapping[Value, set[Place]]) -> bool:
+    """Whether the formulas of values have more steps than go without results of others."""
+    whole: set[Place] = set()
+    for value in values:
+        if value not in cones:
+            return True
+        whole |= cones[value]
+    return len(whole) > _LONG
+
+
+def _packed(
+    values: Sequence[Value],
+    cones: Mapping[Value, set[Place]],
+    is_computed: IsComputed,
+    weigh: Callable[[Node], int],
+    most: int,
+) -> Iterator[tuple[list[Value], set[Place]]]:
+    """Yield values that are computed together with their members, as many as weigh no more.
+
+    Formulas of neighbours mostly share their steps: one by one, each would have them all.
+    """
+
+    def weight(places: set[Place]) -> int:
+        return sum([weigh(place[0].node) for place in places if is_computed(place)])
+
+    part: list[Value] = []
+    members: set[Place] = set()
+    heavy = 0
+    for value in values:
+        cone = cones[value]
+        if weight(cone) > most:
+            continue
+        more = weight(cone - members)
+        if part and heavy + more > most:
+            yield part, members
+            part, members, heavy = [], set(), 0
+            more = weight(cone)
+        part.append(value)
+        members |= cone
+        heavy += more
+    if part:
+        yield part, members
+
+
+def _computed(function: Function, steps: Container[Value]) -> IsComputed:
     """Return what tells whether a formula computes a value, or reads it, where it is spread."""
     movable: set[Value] = set()
 
     def is_computed(place: Place) -> bool:
         value, moves = place
-        return value in movable or (not moves and is_step(value.node))
+        return value in movable or (not moves and value in steps)
 
     for node in function.nodes:
-        if is_step(node) and node.op.name in _BEFORE:
+        if node.op.name in _BEFORE and node.results[0] in steps:
             sources = [_source(x, ()) for x in node.operands]
-            if all([x in movable or not is_step(x.node) for x, _ in sources]):
+            if all([x in movable or x not in steps for x, _ in sources]):
                 movable.update(node.results)
     return is_computed
+
+
+def _unless_before(
+    is_computed: IsComputed,
+    stages: Mapping[Value, int],
+    stage: int,
+    sums: Container[Value],
+) -> IsComputed:
+    """Return what tells the same, but that sums, and results of stages before, are read."""
+
+    def is_own(place: Place) -> bool:
+        value, moves = place
+        if not moves and (value in sums or stages.get(value, stage) < stage):
+            return False
+        return is_computed(place)
+
+    return is_own
+
+
+def _sums(function: Function, steps: Container[Value], results: Container[Value]) -> set[Value]:
+    """Return what only adds, and adds nothing but what no formula computes, or results of some.
+
+    Nothing is lost in such a sum unless it leaves the range itself.
+    """
+    found: set[Value] = set()
+    for node in function.nodes:
+        value = node.results[0] if node.results else None
+        if (
+            value is not None
+            and node.op.name in _ADDING
+            and value not in results
+            and all(x in found or x in results or x not in steps for x in node.operands)
+        ):
+            found.add(value)
+    return found
 
 
 def _source(value: Value, moves: tuple[Node, ...]) -> Place:
@@ -164,17 +326,22 @@ def _group(values: Sequence[Value], members: Sequence[Place], is_computed: IsCom
             operands = [operand(each, moves) for each in value.operands]
             made[value, moves] = build.apply(value.op.name, *operands, **value.node.attributes)
         body = builder.function("formula", params, [made[value, ()] for value in values])
-    return Group(tuple(values), tuple(leaves), body, frozenset(value for value, _ in steps))
+    return Group(
+        tuple(values),
+        tuple(leaves),
+        body,
+        frozenset(value for value, _ in steps),
+    )
 
 
-def _cone(value: Value, is_computed: IsComputed) -> set[Place]:
+def _cone(value: Value, is_computed: IsComputed, most: int) -> set[Place]:
     """Return the steps that make a value and what they start from; constants are neither.
 
-    Of more than a formula may have there are some.
+    Of more than are allowed there are some.
     """
     seen: set[Place] = set()
     stack: list[Place] = [(value, ())]
-    while stack and len(seen) <= _MOST_STEPS:
+    while stack and len(seen) <= most:
         place = stack.pop()
         top, moves = place
         if place in seen or scalar_constant(top) is not None:
@@ -211,22 +378,39 @@ def rebuilt(
     mapping: dict[Value, Value] = {}
     replaced: dict[Value, Value] = {}
 
+    def before(group: Group) -> list[Value]:
+        """Return what a group starts from that others make."""
+        return [x for x in group.leaves if x in group.given and x in found]
+
     def waits_for(node: Node) -> Iterator[Value]:
-        for operand in node.operands:
-            if is_plain(node) or operand not in found:
-                yield operand
-            else:
-                yield from needed(found[operand][0])
+        stack, seen = [*reversed(node.operands)], set[Value]()
+        while stack:
+            value = stack.pop()
+            if is_plain(node) or value not in found:
+                yield value
+            elif value not in replaced and value not in seen:
+                seen.add(value)
+                group, _ = found[value]
+                others = before(group)
+                stack += others
+                yield from (x for x in needed(group) if x not in others)
 
     def read(value: Value) -> Value:
         if value not in found:
             return mapping[value]
-        if value not in replaced:
-            group, place = found[value]
-            lines = function.locations.get(value.node, ())
+        stack = [value]
+        while value not in replaced:
+            group, place = found[stack[-1]]
+            others = before(group)
+            missing = [x for x in others if x not in replaced]
+            if missing:
+                stack += missing
+                continue
+            given = [replaced[x] if x in others else mapping[x] for x in needed(group)]
+            lines = function.locations.get(stack[-1].node, ())
             with builder.at(lines):
-                replaced[value] = made(group, place, [mapping[x] for x in needed(group)])
-            builder.replace(replaced[value], lines)
+                replaced[stack[-1]] = made(group, place, given)
+            builder.replace(replaced[stack.pop()], lines)
         return replaced[value]
 
     def make(node: Node) -> None:

@@ -45,11 +45,8 @@ class RecoverFinite(PlainPass):
 
     def __call__(self, function: Function) -> Function:
         """Return the function with formulas behind results that may be lost."""
-        groups = [
-            group
-            for group in grouped(function, lost_values(function), _is_step)
-            if _weight(group) <= _MOST_WEIGHT
-        ]
+        lost = lost_values(function)
+        groups = grouped(function, lost, _is_step, weigh=_weight, heaviest=_MOST_WEIGHT)
         if not groups:
             return function
         guards = {group.values: _guarded(group.values) for group in groups}
@@ -68,10 +65,9 @@ def _keeps(node: Node) -> bool:
     return False
 
 
-def _weight(group: Group) -> int:
-    """Return about how many steps the formulas of a group have when functions are taken apart."""
-    words = [node.op.name for node in group.body.body if node.op.name != "constant"]
-    return sum(_FUNCTION_WEIGHT if word in FUNCTIONS else 1 for word in words)
+def _weight(node: Node) -> int:
+    """Return about how many steps a node is when functions are taken apart."""
+    return _FUNCTION_WEIGHT if node.op.name in FUNCTIONS else 1
 
 
 def _recovered(group: Group, place: int, given: list[Value], guards: list[_Guard]) -> Value:

@@ -30,7 +30,7 @@ class UnboundExponents(PlainPass):
     def __call__(self, function: Function) -> Function:
         """Return the function with formulas in place of what may leave the range on the way."""
         bodies = changed_bodies(function, self)
-        groups = grouped(function, _chosen(function), is_arithmetic)
+        groups = grouped(function, _chosen(function), is_arithmetic, chained=True)
         if not groups and not bodies:
             return function
         return rebuilt(function, groups, bodies, _keeps, _leaves, _made)

@@ -93,6 +93,11 @@ def mul(dtype: DType, x: Range, y: Range) -> Range:
     )
 
 
+def fma(dtype: DType, x: Range, y: Range, z: Range) -> Range:
+    """Return the range of x * y + z, whose rounding is within that of both."""
+    return add(dtype, mul(dtype, x, y), z)
+
+
 def square(dtype: DType, x: Range) -> Range:
     """Return the range of x * x."""
     size = absolute(dtype, x)
@@ -229,6 +234,7 @@ BY_OP: dict[str, Rule] = {
     "add": add,
     "sub": sub,
     "mul": mul,
+    "fma": fma,
     "div": div,
     "floor_divide": floor_divide,
     "remainder": remainder,

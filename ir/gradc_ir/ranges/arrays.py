@@ -225,6 +225,8 @@ BY_OP: dict[str, NodeRule] = {
     "gather": same,
     "stop_gradient": same,
     "concatenate": joined,
+    "element": same,
+    "stack": joined,
     "set_slice": updated,
     "scatter_set": updated,
     "scatter_add": increased,

@@ -43,6 +43,7 @@ DERIVED: dict[str, tuple[str, ...]] = {
     "pad": ("shape",),
     "reshape": ("shape",),
     "slice": ("shape",),
+    "stack": ("shape",),
 }
 _PLAIN_VALUE = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 _PLAIN_FUNCTION = re.compile(r"[A-Za-z0-9_.<>-]+")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 
 from gradc_codegen.arrays.whole_array_ops import arrays_of
-from gradc_codegen.lower.elements import Place
+from gradc_codegen.lower.addresses import Place
 from gradc_codegen.lower.lowering import Lowering
 from gradc_codegen.nest.carry_storage import is_fill
 from gradc_codegen.nest.loop_nest import LoopNest

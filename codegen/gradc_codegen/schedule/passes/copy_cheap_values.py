@@ -8,30 +8,32 @@ reader, so that no copy has to be there for longer than one loop.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from gradc_codegen.nest.index_maps import Lookup, index_maps, own_dims
 from gradc_codegen.schedule.choices import COPY, Choices
-from gradc_codegen.schedule.cost import estimate
+from gradc_codegen.schedule.estimates import Estimates
 from gradc_codegen.schedule.recompute import SOURCES, Recomputed
 from gradc_ir.core.builder import active, rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import product
-from gradc_ir.pipeline import PlainPass
 
 # A copy is written once and read instead; from so many readings on that is less.
 _LEAST_READINGS = 4
 _REREADING = ("contract", "broadcast", "gather")
 
 
-class CopyCheapValues(PlainPass):
-    """The function is equal to the bit."""
+@dataclass(frozen=True)
+class CopyCheapValues:
+    """The function is equal to the bit; ``estimate`` tells what sizes are taken for."""
 
+    estimate: Estimates = field(default_factory=Estimates)
     name = "copy"
     summary = "keep a copy of a cheap value for a reader that would compute it again and again"
 
     def __call__(self, function: Function) -> Function:
         """Return the function with a copy of each value that a reader reads again and again."""
-        wanted = _wanted(function)
+        wanted = _wanted(function, self.estimate)
         if not wanted:
             return function
         number = {node: i for i, node in enumerate(function.nodes)}
@@ -47,13 +49,13 @@ class CopyCheapValues(PlainPass):
         return rebuilt(function, wanted.__contains__, make)
 
 
-def _wanted(function: Function) -> dict[Node, tuple[Value, ...]]:
+def _wanted(function: Function, estimate: Estimates) -> dict[Node, tuple[Value, ...]]:
     """Return for each such reader the operands it reads again and again."""
     found: dict[Node, tuple[Value, ...]] = {}
     recomputed = Recomputed(Choices())
     for node in function.nodes:
         if node.op.name in _REREADING:
-            values = tuple(value for value in _read_again(node) if recomputed.cost(value))
+            values = tuple(value for value in _read_again(node, estimate) if recomputed.cost(value))
             if values:
                 found[node] = values
         if node.op.name in SOURCES or node in found:
@@ -63,7 +65,7 @@ def _wanted(function: Function) -> dict[Node, tuple[Value, ...]]:
     return found
 
 
-def _read_again(node: Node) -> Iterator[Value]:
+def _read_again(node: Node, estimate: Estimates) -> Iterator[Value]:
     """Yield the operands of which a node reads every element several times."""
     dims = own_dims(node)
     for operand, map_ in zip(node.operands, index_maps(node)):

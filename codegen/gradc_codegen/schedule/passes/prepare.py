@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gradc_codegen.schedule.choices import COPY
+from gradc_codegen.schedule.estimates import Estimates
 from gradc_codegen.schedule.passes.copy_cheap_values import CopyCheapValues
 from gradc_codegen.schedule.passes.sample_contractions import SampleContractions
 from gradc_codegen.schedule.passes.spell_out import OWN_OPS, SpellOut
@@ -15,7 +16,9 @@ from gradc_ir.pipeline import Pipeline
 OPS = {op.name: op for op in (COPY, *OWN_OPS)}
 
 
-def preparation(blas: bool = False, symbols: Iterable[str] = ()) -> Pipeline:
+def preparation(
+    blas: bool = False, symbols: Iterable[str] = (), estimate: Estimates | None = None
+) -> Pipeline:
     """Return the passes to an equal function of ops that the schedule knows.
 
     Bodies of control flow stay as they are.
@@ -24,6 +27,8 @@ def preparation(blas: bool = False, symbols: Iterable[str] = ()) -> Pipeline:
     ----------
     blas: whether large contractions go to BLAS, whose bits are its own.
     symbols: for the body of a loop or branch the sizes that the functions around it bind.
+    estimate: what sizes are taken for.
     """
-    passes = SampleContractions(), SpellOut(blas), SplitWindows(), CopyCheapValues()
+    copies = CopyCheapValues(estimate or Estimates())
+    passes = SampleContractions(), SpellOut(blas), SplitWindows(), copies
     return Pipeline("codegen", passes, OPS, tuple(symbols))

@@ -18,8 +18,10 @@ from gradc_ir.interpreter.interpret import Symbols, interpret, watched
 # Bits of a size that is known.
 _ENOUGH = 20
 # Ops that move or add: of sizes they make sizes.
-_MOVING = frozenset({"broadcast", "reshape", "transpose", "concatenate", "slice", "pad", "gather",
-                     "scatter_add", "reduce_sum", "select"})  # fmt: skip
+_MOVING = frozenset(
+    {"broadcast", "reshape", "transpose", "concatenate", "stack", "element", "slice", "pad"}
+    | {"gather", "scatter_add", "reduce_sum", "select"}
+)
 
 
 def size_of_partials(function: RealFunction, point: Array, result: int) -> Any | None:

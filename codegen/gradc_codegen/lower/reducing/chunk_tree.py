@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradc_codegen.lower.reductions import Running, identity
+from gradc_codegen.lower.reducing.running import Running, identity
 from gradc_codegen.scalar.lower_scalar import lower_word
+from gradc_codegen.text.division import divide
 from gradc_codegen.text.indices import is_number
 from gradc_codegen.text.module import REGISTER, suffix
 from gradc_codegen.text.writer import Writer
@@ -46,7 +47,7 @@ def write_chunks(
         if is_number(end):
             last = str((int(end) - 1) // reduction.CHUNK)
         else:
-            last = writer.divide("udiv", writer.subtract(end, "1"), _CHUNK)
+            last = divide(writer, "udiv", writer.subtract(end, "1"), _CHUNK)
         _complete_all(writer, running, last)
 
     for reduced in running:

@@ -14,22 +14,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
 
 from gradc_codegen.lower import triangular_bounds
-from gradc_codegen.lower.elements import Elements, Place
+from gradc_codegen.lower.elements import Elements
 from gradc_codegen.lower.horizontal_reductions import Joined
+from gradc_codegen.lower.reducing.cells import Cell, Cells
 from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.nest.rare_sums import summands
 from gradc_codegen.scalar.lower_scalar import lower_word, multiply_add, select
-from gradc_codegen.storage.storage import Accumulator, Buffer
+from gradc_codegen.storage.storage import Accumulator
 from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.vectors import element, piece, reduced
+from gradc_codegen.text.writer import Writer
+from gradc_ir.core.sizes import Size
 from gradc_ir.meaning import reduction
 from gradc_ir.ops.reduce import highest, lowest
-
-# As many levels as the tree of chunks has when there are as many elements as an index can count.
-_MOST_LEVELS = 63 - (reduction.CHUNK - 1).bit_length()
 
 _COMBINE = {
     "reduce_sum": "add",
@@ -53,15 +52,6 @@ def identity(statement: Statement) -> str:
     return literal(limit(dtype.numpy), dtype)
 
 
-class _Cell(NamedTuple):
-    """Where a part of a state is: on the stack, with its type, or a place in memory."""
-
-    pointer: str = ""
-    type: str = ""
-    place: Place | None = None
-    mask: bool = False
-
-
 class Running:
     """A reduction while its loop runs.
 
@@ -81,17 +71,16 @@ class Running:
         self.dtype = self.statement.value.type.dtype
         self._index_of = index_of
         self.word = _COMBINE[self.statement.node.op.name]
-        self._register = not elements.in_memory(self.statement.value)
         writer = elements.writer
-        self._vector = state.lanes > 1
-        self._type = writer.type_of(REGISTER[self.dtype], self._vector)
         self.lanes = reduction.lanes(self.dtype.numpy)
-        # the flag that all elements join in order, where that is known only at run time
+        size = self.statement.dims[self.statement.sequential]
+        is_short = None if isinstance(size, int) else elements.decided.get(size)
+        # whether it joins in groups, unless a flag says otherwise once the program runs
+        self.grouped = state.grouped and is_short is not True
         self.short: str | None = None
         self._mask = str(self.lanes - 1)
-        size = self.statement.dims[self.statement.sequential]
-        if state.grouped and not isinstance(size, int):
-            self.short = writer.at_entry(f"icmp sle i64 {writer.size(size)}, {reduction.GROUP}")
+        if self.grouped and not isinstance(size, int) and is_short is None:
+            self.short = short_of(writer, size)
             self._mask = writer.at_entry(f"select i1 {self.short}, i64 0, i64 {self._mask}")
         # whether the loop leaves out what does not count
         self.is_narrowed = False
@@ -100,118 +89,9 @@ class Running:
         # while a group is joined in registers: the partial at hand, once it has an element
         self.in_registers = False
         self.partial: str | None = None
-        self._stack: dict[str, _Cell] = {}
-        if self._register:
-            self._reserve("total", self._type)
-        if state.is_free_along:
-            if not state.inner:
-                self._reserve("row", f"<{state.along} x {REGISTER[self.dtype]}>")
-        elif state.grouped and state.chunk is None:
-            self._reserve("chunk", self._type)
-            if 1 < state.along < reduction.GROUP:
-                self._reserve("row", f"<{self.lanes} x {REGISTER[self.dtype]}>")
-            elif state.along == 1 and state.partials is None:
-                self._reserve("partials", f"[{self.lanes} x {self._type}]")
-            if state.levels != 0 and state.nodes is None:
-                levels = state.levels if isinstance(state.levels, int) else _MOST_LEVELS
-                # a kernel that is called for a few numbers aligns no stack
-                self._reserve("nodes", f"[{levels} x {self._type}]", 8)
-
-    # -- places ------------------------------------------------------------------------------------
-
-    def _reserve(self, name: str, type_: str, alignment: int | None = None) -> None:
-        self._stack[name] = _Cell(self.elements.writer.stack.take(type_, alignment), type_)
-
-    def _cell(self, name: str, own: list[str], buffer: Buffer | None) -> _Cell:
-        found = self._stack.get(name)
-        if found is not None:
-            return found
-        assert buffer is not None
-        return self._scratch(buffer, self._inner(own))
-
-    def _scratch(self, buffer: Buffer, position: str) -> _Cell:
-        if self._vector:
-            position = self.elements.in_scratch(position, self.state.lanes)
-        mask = not self._vector
-        return _Cell(place=Place(self.elements.pointer(buffer), position), mask=mask)
-
-    def _total(self, own: list[str]) -> _Cell:
-        if self._register:
-            return self._stack["total"]
-        index = tuple(own[dim] for dim in self.statement.axis_dims)
-        value = self.statement.value
-        return _Cell(
-            place=self.elements.place(value, index), mask=not self.elements.has_lanes(value)
-        )
-
-    def _inner(self, own: list[str]) -> str:
-        dims = self.state.inner
-        return self.elements.writer.linear(
-            [own[dim] for dim in dims], [self.statement.dims[dim] for dim in dims]
-        )
-
-    def _chunk(self, own: list[str]) -> _Cell:
-        return self._cell("chunk", own, self.state.chunk)
-
-    def _stacked(self, name: str, number: str) -> _Cell:
-        """Return one of several cells on the stack."""
-        array = self._stack[name]
-        address = self.elements.writer.emit(
-            f"getelementptr inbounds {array.type}, ptr {array.pointer}, i64 0, i64 {number}"
-        )
-        return _Cell(address, self._type)
-
-    def _node(self, level: str) -> _Cell:
-        buffer = self.state.nodes
-        if buffer is None:
-            return self._stacked("nodes", level)
-        return _Cell(place=Place(self.elements.pointer(buffer), level))
-
-    def _partial(self, lane: str, own: list[str]) -> _Cell:
-        writer = self.elements.writer
-        buffer = self.state.partials
-        if buffer is None:
-            return self._stacked("partials", lane)
-        width = "1"
-        for dim in self.state.inner:
-            width = writer.multiply(width, writer.size(self.statement.dims[dim]))
-        position = writer.add(writer.multiply(lane, width), self._inner(own))
-        return self._scratch(buffer, position)
-
-    def _load(self, cell: _Cell) -> str:
-        if cell.place is not None:
-            return self.elements.load(cell.place, self.dtype, cell.mask)
-        vector = cell.type.startswith("<")
-        return self.elements.writer.write(vector, f"load {cell.type}, ptr {cell.pointer}")
-
-    def _store(self, cell: _Cell, register: str) -> None:
-        if cell.place is not None:
-            self.elements.store(cell.place, self.dtype, register, cell.mask)
-            return
-        if cell.type.startswith("<") and not register.startswith(("%", "splat")):
-            register = f"splat ({REGISTER[self.dtype]} {register})"
-        self.elements.writer.do(f"store {cell.type} {register}, ptr {cell.pointer}")
-
-    def _each(self, body: Callable[[list[str]], None]) -> None:
-        """Run a body for every element of the state: over the dims inside the reduced loop."""
-        writer = self.elements.writer
-
-        def nest(position: int, own: list[str]) -> None:
-            if position == len(self.state.inner):
-                body(own)
-                return
-            dim = self.state.inner[position]
-
-            def within(index: str) -> None:
-                nest(position + 1, [*own[:dim], index, *own[dim + 1 :]])
-
-            end = writer.size(self.statement.dims[dim])
-            if position == len(self.state.inner) - 1 and writer.lanes == 1:
-                writer.lane_loop(end, self.lanes, within)
-            else:
-                writer.loop("0", end, within)
-
-        nest(0, self._index_of(self.statement))
+        # while a loop joins to a register: its cell
+        self._joining: Cell | None = None
+        self.cells = Cells(elements, state, index_of, self.grouped)
 
     # -- the life of a reduction -------------------------------------------------------------------
 
@@ -229,63 +109,67 @@ class Running:
             elif not isinstance(size, int):
                 empty = writer.at_entry(f"icmp sle i64 {writer.size(size)}, 0")
                 total = writer.at_entry(f"select i1 {empty}, {type_} {zero}, {type_} {start}")
-        if self._vector:
+        if self.state.lanes > 1:
             total = writer.spread(total, REGISTER[self.dtype])
-        self._each(lambda own: self._store(self._total(own), total))
-        if self.state.is_free_along and not self.state.inner:
-            self._store(self._stack["row"], start)
+        self.cells.each(lambda own: self.cells.store(self.cells.total(own), total))
+        if self.state.is_free_along and self.cells.row is not None:
+            self.cells.store(self.cells.row, start)
 
     def begin_chunk(self) -> None:
         """Write the chunk's start."""
         start = identity(self.statement)
-        self._each(lambda own: self._store(self._chunk(own), start))
+        self.cells.each(lambda own: self.cells.store(self.cells.chunk(own), start))
 
     def begin_group(self) -> None:
         """Write the partials' start."""
         start = identity(self.statement)
-        if "row" in self._stack:
-            self._store(self._stack["row"], start)
+        if self.cells.row is not None:
+            self.cells.store(self.cells.row, start)
         elif self.state.along == 1:
 
             def write(own: list[str]) -> None:
                 for lane in range(self.lanes):
-                    self._store(self._partial(str(lane), own), start)
+                    self.cells.store(self.cells.partial(str(lane), own), start)
 
-            self._each(write)
+            self.cells.each(write)
 
     def join_group(self) -> None:
         """Reduce the partials into the chunk."""
-        if "row" in self._stack:
-            own = self._index_of(self.statement)
-            self._join_into(
-                self._chunk(own), self._reduced(self._load(self._stack["row"]), self.lanes)
-            )
+        if self.cells.row is not None:
+            row = self.cells.load(self.cells.row)
+            chunk = self.cells.chunk(self._index_of(self.statement))
+            self._join_into(chunk, self._reduced(row, self.lanes))
         elif self.state.along == 1:
 
             def write(own: list[str]) -> None:
-                values = [self._load(self._partial(str(lane), own)) for lane in range(self.lanes)]
+                cells = [self.cells.partial(str(lane), own) for lane in range(self.lanes)]
+                values = list(map(self.cells.load, cells))
                 while len(values) > 1:
                     half = len(values) // 2
                     values = [self._join(values[i], values[i + half]) for i in range(half)]
-                self._join_into(self._chunk(own), values[0])
+                self._join_into(self.cells.chunk(own), values[0])
 
-            self._each(write)
+            self.cells.each(write)
 
     def join_chunk(self) -> None:
         """Join the chunk to the total."""
-        self._each(lambda own: self._join_into(self._total(own), self._load(self._chunk(own))))
+        self.cells.each(
+            lambda own: self._join_into(
+                self.cells.total(own), self.cells.load(self.cells.chunk(own))
+            )
+        )
 
     def complete_node(self, level: str) -> None:
         """Join the node of a level, the left one of two, to what is in the chunk."""
-        self._join_into(self._stack["chunk"], self._load(self._node(level)))
+        self._join_into(self.cells.chunk([]), self.cells.load(self.cells.node(level)))
 
     def keep_node(self, level: str) -> None:
         """Keep what is in the chunk as the node of a level."""
-        self._store(self._node(level), self._load(self._stack["chunk"]))
+        self.cells.store(self.cells.node(level), self.cells.load(self.cells.chunk([])))
 
     def join_sum(self, total: str) -> None:
         """Join the sum of a group that was joined in registers to the chunk."""
-        self._join_into(self._chunk(self._index_of(self.statement)), total)
+        self._join_into(self.cells.chunk(self._index_of(self.statement)), total)
 
     def step(self, own: list[str]) -> None:
         """Join the element at the index of all dims."""
@@ -300,23 +184,23 @@ class Running:
             self._step_along(self._neutral_unless(holds, operands), own)
         elif self.in_registers:
             self.partial = self._joined_where(holds, self.partial, operands)
-        elif self.state.grouped:
+        elif self._joining is not None:
+            self._step_into(self._joining, operands, holds)
+        elif self.grouped:
             index = own[self.statement.sequential]
             lane = elements.writer.emit(f"and i64 {index}, {self._mask}")
-            self._step_into(self._partial(lane, own), operands, holds)
+            self._step_into(self.cells.partial(lane, own), operands, holds)
         else:
-            self._step_into(self._total(own), operands, holds)
+            self._step_into(self.cells.total(own), operands, holds)
 
     def end(self) -> str | None:
         """Return the total in a register and give back the stack, None when it lives in memory."""
-        writer = self.elements.writer
-        if self.state.is_free_along and not self.state.inner:
-            own = self._index_of(self.statement)
-            row = self._load(self._stack["row"])
-            self._join_into(self._total(own), self._reduced(row, self.state.along))
-        total = self._load(self._stack["total"]) if self._register else None
-        for cell in self._stack.values():
-            writer.stack.release(cell.pointer)
+        own = self._index_of(self.statement)
+        if self.state.is_free_along and self.cells.row is not None:
+            row = self.cells.load(self.cells.row)
+            self._join_into(self.cells.total(own), self._reduced(row, self.state.along))
+        total = self.cells.load(self.cells.total(own)) if self.cells.in_register else None
+        self.cells.release()
         return total
 
     def narrowed(self, loop: Loop) -> triangular_bounds.Range | None:
@@ -325,6 +209,18 @@ class Running:
         found = triangular_bounds.range_of(self.elements.writer, loop, own)
         self.is_narrowed = found is not None
         return found
+
+    def begin_joining(self) -> None:
+        """Join what follows to a partial of its own, in a register."""
+        self._joining = self.cells.running()
+        self.cells.store(self._joining, identity(self.statement))
+
+    def end_joining(self, lane: str) -> None:
+        """Put what was joined where a partial of the group is."""
+        assert self._joining is not None
+        own = self._index_of(self.statement)
+        self.cells.store(self.cells.partial(lane, own), self.cells.load(self._joining))
+        self._joining = None
 
     # -- lanes along the reduced axis --------------------------------------------------------------
 
@@ -338,15 +234,15 @@ class Running:
             joined = [self._product(operands)] if len(operands) > 1 else operands
             (x,) = self._neutral_unless(writer.mask, joined)
             if state.inner:
-                self._join_into(self._total(own), self._reduced(x, writer.lanes))
+                self._join_into(self.cells.total(own), self._reduced(x, writer.lanes))
             else:
-                row = self._stack["row"]
-                self._store(row, self._join(self._load(row), x))
-        elif not state.grouped:
-            self._in_order(self._total(own), operands)
+                assert self.cells.row is not None
+                self._join_into(self.cells.row, x)
+        elif not self.grouped:
+            self._in_order(self.cells.total(own), operands)
         elif self.in_rest and self.short is not None:
             opposite = writer.at_entry(f"xor i1 {self.short}, true")
-            writer.where(self.short, lambda: self._in_order(self._chunk(own), operands))
+            writer.where(self.short, lambda: self._in_order(self.cells.chunk(own), operands))
             writer.where(opposite, lambda: self._in_group(operands, own))
         else:
             self._in_group(operands, own)
@@ -364,23 +260,23 @@ class Running:
             select(writer, self.dtype, condition, x, rest) for x, rest in zip(operands, neutral)
         ]
 
-    def _in_order(self, cell: _Cell, operands: list[str]) -> None:
+    def _in_order(self, cell: Cell, operands: list[str]) -> None:
         """Join all lanes from the first to the last."""
         writer = self.elements.writer
         size = self.statement.dims[self.statement.sequential]
         count = min(writer.lanes, size) if isinstance(size, int) else writer.lanes
         operands = self._neutral_unless(writer.mask, operands)
-        have = self._load(cell)
+        have = self.cells.load(cell)
         for lane in range(count):
             picked = [element(writer, x, REGISTER[self.dtype], lane) for x in operands]
             have = self._joined(have, picked)
-        self._store(cell, have)
+        self.cells.store(cell, have)
 
     def _in_group(self, operands: list[str], own: list[str]) -> None:
         """Join the lanes to the partials; a whole group of them makes its sum at once."""
         writer = self.elements.writer
-        row = self._stack.get("row")
-        partial = self._load(row) if row is not None else None
+        row = self.cells.row
+        partial = self.cells.load(row) if row is not None else None
         mask = writer.mask
         type_ = REGISTER[self.dtype]
         for start in range(0, writer.lanes, self.lanes):
@@ -393,11 +289,11 @@ class Running:
                     partial = select(writer, self.dtype, where, partial, have)
         assert partial is not None
         if row is not None:
-            self._store(row, partial)
+            self.cells.store(row, partial)
         elif (self.in_rest and self.short is not None) or not writer.inlines:
-            self._join_into(self._chunk(own), self._reduced(partial, self.lanes))
+            self._join_into(self.cells.chunk(own), self._reduced(partial, self.lanes))
         else:
-            cell = self._chunk(own)
+            cell = self.cells.chunk(own)
             kind = Joined(type_, self.lanes, self.word)
             self.elements.horizontal.add(
                 kind, partial, self._join, functools.partial(self._join_into, cell)
@@ -433,15 +329,20 @@ class Running:
         have = have or identity(self.statement)
         return select(self.elements.writer, self.dtype, holds, self._joined(have, operands), have)
 
-    def _step_into(self, cell: _Cell, operands: list[str], holds: str) -> None:
-        self._store(cell, self._joined_where(holds, self._load(cell), operands))
+    def _step_into(self, cell: Cell, operands: list[str], holds: str) -> None:
+        self.cells.store(cell, self._joined_where(holds, self.cells.load(cell), operands))
 
-    def _join_into(self, cell: _Cell, value: str) -> None:
-        self._store(cell, self._join(self._load(cell), value))
+    def _join_into(self, cell: Cell, value: str) -> None:
+        self.cells.store(cell, self._join(self.cells.load(cell), value))
+
+
+def short_of(writer: Writer, size: Size) -> str:
+    """Return the flag that a size is no more than a group, and its elements join in order."""
+    return writer.at_entry(f"icmp sle i64 {writer.size(size)}, {reduction.GROUP}")
 
 
 def narrowed(loop: Loop, running: list[Running]) -> triangular_bounds.Range | None:
     """Return the iterations of a loop that count, if its sum need not look at the others."""
-    if len(running) != 1 or running[0].state.grouped or running[0].state.along > 1:
+    if len(running) != 1 or running[0].grouped or running[0].state.along > 1:
         return None
     return running[0].narrowed(loop)

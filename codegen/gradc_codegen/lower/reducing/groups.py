@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradc_codegen.lower.chunk_tree import write_chunks
-from gradc_codegen.lower.reductions import Running
+from gradc_codegen.lower.reducing.chunk_tree import write_chunks
+from gradc_codegen.lower.reducing.running import Running
 from gradc_codegen.nest.loop_nest import Loop, Statement, StatementKind
 from gradc_codegen.scalar.lower_scalar import is_function
 from gradc_codegen.text.indices import Lane, is_number
@@ -148,8 +148,25 @@ class _InRegisters(_WholeAndRest):
         count = self.writer.subtract(stop, start)
         if is_number(count):
             self._join(start, int(count))
-        else:
+        elif any(made.short for made in self.running):
             super()._rest(start, stop)
+        else:
+            self._partial_by_partial(start, stop)
+
+    def _partial_by_partial(self, start: str, stop: str) -> None:
+        """Join fewer elements than a group has, each partial in a loop of its own."""
+        writer, lanes = self.writer, self.running[0].lanes
+
+        def partial(lane: str) -> None:
+            for made in self.running:
+                made.begin_joining()
+            writer.loop(writer.add(start, lane), stop, self.body, lanes)
+            for made in self.running:
+                made.end_joining(lane)
+
+        writer.plain_loop("0", str(lanes), partial)
+        for made in self.running:
+            made.join_group()
 
     def _join(self, start: str, count: int) -> None:
         for made in self.running:

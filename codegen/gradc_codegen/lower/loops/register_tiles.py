@@ -6,8 +6,10 @@ at once each vector serves two, and twice as many products are in flight.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gradc_codegen.lower.lowering import Lowering
-from gradc_codegen.lower.reductions import narrowed
+from gradc_codegen.lower.reducing.running import narrowed
 from gradc_codegen.lower.triangular_bounds import depends_on
 from gradc_codegen.nest.loop_nest import Item, Loop, Statement, StatementKind
 from gradc_codegen.schedule.lanes import dim_of
@@ -19,8 +21,11 @@ _MOST_STATEMENTS = 8
 _LEAST_LENGTH = 5
 
 
-def inner_of(loop: Loop, plan: Plan) -> Loop | None:
-    """Return the loop inside of a loop that sums, where neighbouring sums may run as a tile."""
+def inner_of(loop: Loop, plan: Plan, joins_in_groups: Callable[[Statement], bool]) -> Loop | None:
+    """Return the loop inside of a loop that sums, where neighbouring sums may run as a tile.
+
+    ``joins_in_groups`` tells whether a sum has partials.
+    """
     inside = [item for item in loop.body if isinstance(item, Loop)]
     if len(inside) != 1 or len(loop.body) > _MOST_STATEMENTS:
         return None
@@ -32,7 +37,7 @@ def inner_of(loop: Loop, plan: Plan) -> Loop | None:
     sums = [item for item in inner.body if isinstance(item, Statement)]
     if len(sums) != 1 or sums[0].kind is not StatementKind.REDUCE or inner.reductions != sums:
         return None
-    if plan.accumulators[sums[0]].grouped:
+    if joins_in_groups(sums[0]):
         return None
     statements = [item for item in (*_others(loop, inner), *sums) if isinstance(item, Statement)]
     for statement in statements:

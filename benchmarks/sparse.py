@@ -1,0 +1,238 @@
+"""Sparse Jacobians and Hessians beside CasADi's, whose C code is compiled by gcc -O3.
+
+    python -m benchmarks.sparse [row ...]        (make bench-sparse)
+
+Both tools are given the same text, CasADi as NumPy arrays of its scalar symbols. Each row has the
+elements, the passes (CasADi: colours of its one-sided colouring), the time from the function to the
+first values with nothing kept on disk, and that of one evaluation, which both write into arrays
+that are there: all of the processor's time, the compiler's included. Values are compared first.
+Tools take turns; the least time counts.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+os.environ["GRADC_CACHE"] = "0"
+
+import numpy as np
+
+import gradc
+
+REPEATS = 9
+
+
+class Row(NamedTuple):
+    """A function of one vector, at a point, and which derivative is taken."""
+
+    function: Callable[[Any], Any]
+    point: Any
+    of: str = "jacobian"
+
+
+def tridiagonal(x: Any) -> Any:
+    """Return residuals of three neighbours each."""
+    return x[1:-1] ** 2 * np.sin(x[2:]) - np.exp(x[:-2])
+
+
+def on_grid(u: Any) -> Any:
+    """Return the unknowns of a square grid, with a frame of zeros."""
+    n = round(len(u) ** 0.5)
+    whole = np.zeros((n + 2, n + 2), u.dtype)
+    whole[1:-1, 1:-1] = u.reshape(n, n)
+    return whole
+
+
+def five_points(u: Any) -> Any:
+    """Return residuals of Bratu's equation."""
+    w = on_grid(u)
+    around = w[2:, 1:-1] + w[:-2, 1:-1] + w[1:-1, 2:] + w[1:-1, :-2]
+    return (around - 4 * w[1:-1, 1:-1] + 0.01 * np.exp(w[1:-1, 1:-1])).ravel()
+
+
+def nine_points(u: Any) -> Any:
+    """Return residuals of a stencil of nine points with products of neighbours."""
+    w = on_grid(u)
+    corners = w[2:, 2:] * w[:-2, :-2] + w[2:, :-2] * w[:-2, 2:]
+    around = w[2:, 1:-1] + w[:-2, 1:-1] + w[1:-1, 2:] + w[1:-1, :-2]
+    return (around + 0.5 * corners - 8 * np.sin(w[1:-1, 1:-1])).ravel()
+
+
+STAGES = 200
+
+
+def swing_up(z: Any) -> Any:
+    """Return the defects of a cart with a pole, by the trapezoidal rule: 4 states, 1 force."""
+    stages = z.reshape(STAGES, 5)
+    x, angle, v, spin, force = (stages[:, i] for i in range(5))
+    sine, cosine = np.sin(angle), np.cos(angle)
+    mass = 1.0 + 0.3 * sine**2
+    a = (force + 0.3 * sine * (0.5 * spin**2 + 9.81 * cosine)) / mass
+    b = -(force * cosine + 0.15 * spin**2 * cosine * sine + 1.3 * 9.81 * sine) / (0.5 * mass)
+    slopes, states = (v, spin, a, b), (x, angle, v, spin)
+    return np.concatenate(
+        [s[1:] - s[:-1] - 0.02 * (d[1:] + d[:-1]) for s, d in zip(states, slopes)]
+    )
+
+
+def arrowhead(x: Any) -> Any:
+    """Return residuals of which one reads everything, and all read the first unknown."""
+    total = (x**2).sum()
+    return np.concatenate([np.array([total]), x[0] * np.sin(x[1:])])
+
+
+CAMERAS, POINTS, SEEN = 10, 200, 1000
+_random = np.random.default_rng(0)
+CAMERA, PLACE = _random.integers(0, CAMERAS, SEEN), _random.integers(0, POINTS, SEEN)
+
+
+def bundle(x: Any) -> Any:
+    """Return where cameras see points: rotation by small angles, shift, focal length."""
+    camera = x[: 7 * CAMERAS].reshape(CAMERAS, 7)[CAMERA]
+    p = x[7 * CAMERAS :].reshape(POINTS, 3)[PLACE]
+    rx, ry, rz = camera[:, 0], camera[:, 1], camera[:, 2]
+    u = p[:, 0] + ry * p[:, 2] - rz * p[:, 1] + camera[:, 3]
+    v = p[:, 1] + rz * p[:, 0] - rx * p[:, 2] + camera[:, 4]
+    w = p[:, 2] + rx * p[:, 1] - ry * p[:, 0] + camera[:, 5]
+    radius = (u * u + v * v) / (w * w)
+    scale = camera[:, 6] * (1.0 + 0.1 * radius) / w
+    return np.concatenate([scale * u, scale * v])
+
+
+def chained(x: Any) -> Any:
+    """Return Rosenbrock's function."""
+    return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
+
+
+ROWS = {
+    "tridiagonal": Row(tridiagonal, _random.uniform(0.5, 1.5, 1000)),
+    "5 points": Row(five_points, _random.uniform(0.5, 1.5, 2500)),
+    "9 points": Row(nine_points, _random.uniform(0.5, 1.5, 2500)),
+    "control": Row(swing_up, _random.uniform(0.5, 1.5, 5 * STAGES)),
+    "arrowhead": Row(arrowhead, _random.uniform(0.5, 1.5, 1000)),
+    "bundle": Row(bundle, _random.uniform(1, 2, 7 * CAMERAS + 3 * POINTS)),
+    "Hessian": Row(chained, _random.uniform(0.5, 1.5, 11_000), "hessian"),
+}
+
+
+class Made(NamedTuple):
+    """A derivative that is ready: what evaluates it, its values and places, how long it took."""
+
+    run: Callable[[], Any]
+    values: Any
+    places: Any
+    passes: int
+    seconds: float
+
+
+def spent() -> float:
+    """Return the processor time of this process and of the compilers it has run."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def by_gradc(row: Row) -> Made:
+    """Return the derivative by gradc."""
+    start = spent()
+    compiled = gradc.compile(row.function)
+    values_of = getattr(compiled, f"{row.of}_values")
+    values = values_of(row.point)
+    seconds = spent() - start
+    places = getattr(compiled, f"{row.of}_structure")(row.point)
+    (plans,) = compiled._plans._plans.values()
+    passes = plans[0].passes.forward_passes + plans[0].passes.reverse_passes
+    return Made(lambda: values_of(row.point, out=values), values, places, passes, seconds)
+
+
+def by_casadi(row: Row) -> Made:
+    """Return the derivative by CasADi, in C."""
+    import casadi
+
+    folder = Path(tempfile.mkdtemp())
+    start = spent()
+    symbols = casadi.SX.sym("x", len(row.point))
+    made = row.function(np.array(casadi.vertsplit(symbols), dtype=object))
+    expression = casadi.vertcat(*np.atleast_1d(made))
+    if row.of == "jacobian":
+        derivative = casadi.jacobian(expression, symbols)
+        passes = derivative.sparsity().uni_coloring(derivative.sparsity().T).size2()
+    else:
+        derivative = casadi.tril(casadi.hessian(expression, symbols)[0])
+        passes = casadi.hessian(expression, symbols)[0].sparsity().star_coloring().size2()
+    function = casadi.Function("derivative", [symbols], [derivative])
+    function.generate("derivative.c", {"with_header": False})
+    Path("derivative.c").replace(folder / "derivative.c")
+    flags = ["-O3", "-march=native", "-shared", "-fPIC", "-lm"]
+    library = str(folder / "derivative.so")
+    subprocess.run(["gcc", str(folder / "derivative.c"), "-o", library, *flags], check=True)
+    loaded = casadi.external("derivative", library)
+    buffer, run = loaded.buffer()
+    values = np.zeros(derivative.nnz())
+    buffer.set_arg(0, memoryview(np.ascontiguousarray(row.point)))
+    buffer.set_res(0, memoryview(values))
+    run()
+    seconds = spent() - start
+    rows, columns = map(np.array, derivative.sparsity().get_triplet())
+    kept = loaded, buffer  # which the call does not keep
+
+    def call(run: Callable[[], Any] = run, kept: Any = kept) -> None:
+        run()
+
+    return Made(call, values, (rows, columns), int(passes), seconds)
+
+
+def compared(row: Row, one: Made, other: Made) -> None:
+    """Raise unless both have the same derivative."""
+    size = len(row.point)
+    places = [made.places[0].astype(np.int64) * size + made.places[1] for made in (one, other)]
+    whole = dict(zip(places[0].tolist(), one.values.tolist()))
+    for place, value in zip(places[1].tolist(), other.values.tolist()):
+        found = whole.pop(place, 0.0)
+        if not abs(found - value) <= 1e-9 * (1 + abs(value)):
+            raise AssertionError(f"{divmod(place, size)}: {found} and {value}")
+    if any(whole.values()):
+        raise AssertionError(f"elements that the other has not: {list(whole)[:5]}")
+
+
+def timed(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
+    """Return the least processor time of each call, measured by turns."""
+    best = dict.fromkeys(calls, float("inf"))
+    for _ in range(REPEATS):
+        for name, call in calls.items():
+            count, start = 0, time.process_time()
+            while (seconds := time.process_time() - start) < 0.02:
+                for _ in range(10):
+                    call()
+                count += 10
+            best[name] = min(best[name], seconds / count)
+    return best
+
+
+def main(names: list[str]) -> None:
+    """Print a table."""
+    print(f"{'':12} {'elements':>9} {'passes':>9} {'first values, s':>20} {'evaluation, us':>22}")
+    for name in names or ROWS:
+        row = ROWS[name]
+        ours, theirs = by_gradc(row), by_casadi(row)
+        compared(row, ours, theirs)
+        times = timed({"gradc": ours.run, "casadi": theirs.run})
+        alone = functools.partial(gradc.compile(row.function), row.point)
+        value = timed({"value": alone})["value"]
+        us, them = times["gradc"] * 1e6, times["casadi"] * 1e6
+        print(
+            f"{name:12} {len(ours.values):9} {ours.passes:4} {theirs.passes:4} "
+            f"{ours.seconds:9.2f} {theirs.seconds:10.2f} {us:10.1f} {them:8.1f} {them / us:6.1f}x"
+            f"   value {value * 1e6:.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,73 @@
+"""From where to where in a nest memory is needed, as numbers that grow in the order of the code.
+
+What is made and read in one iteration of a loop is needed for as long only, and another value may
+have its place in the rest of the body. What is made in another loop than it is read in is there
+from where that loop begins to where the reader's ends. The strips of a part run one after another,
+so all of a part is at one time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Statement, StatementKind
+from gradc_codegen.storage.storage import Span, Storage
+from gradc_ir.core.graph import Value
+
+
+class Lifetimes:
+    """When the statements and loops of a nest run."""
+
+    def __init__(self, nest: LoopNest) -> None:
+        self._nest = nest
+        self._count = 0
+        self._numbers: dict[Statement, int] = {}
+        self._loops: dict[Loop, Span] = {}
+        self._number(nest.body, False, False)
+
+    def _number(self, body: Sequence[Item], in_strips: bool, at_once: bool) -> None:
+        """Number the items of a body; those of a part that runs in strips get one number."""
+        for item in body:
+            if isinstance(item, Statement):
+                self._count += not at_once
+                self._numbers[item] = self._count
+            elif isinstance(item, Loop):
+                first = self._count + (not at_once)
+                self._number(item.body, item.strip > 0, at_once)
+                self._loops[item] = Span(first, self._count)
+            else:
+                self._count += in_strips
+                self._number(item.body, False, at_once or in_strips)
+
+    def of_loop(self, loop: Loop) -> Span:
+        """Return when a loop runs."""
+        return self._loops[loop]
+
+    def of(self, statement: Statement, path: Sequence[Loop] = ()) -> Span:
+        """Return when a statement runs, in one iteration of the loops of a path."""
+        if len(statement.loops) > len(path):
+            return self._loops[statement.loops[len(path)][0]]
+        number = self._numbers[statement]
+        return Span(number, number)
+
+    def of_values(self, storage: Mapping[Value, Storage]) -> dict[Value, Span]:
+        """Return for each value from where it is written to where it is read last.
+
+        What keeps all its axes is needed from one iteration to the next of any loop.
+        """
+        found: dict[Value, Span] = {}
+
+        def add(value: Value, statement: Statement) -> None:
+            here = storage[value]
+            wide = [axis for axis, size in enumerate(value.type.shape) if size != 1]
+            span = self.of(statement, () if wide and list(here.kept) == wide else here.path)
+            found[value] = found[value].joined(span) if value in found else span
+
+        for statement in self._nest.statements:
+            if statement.kind is not StatementKind.COPY:
+                for value in statement.values:
+                    add(value, statement)
+            for producer, _ in statement.inputs:
+                for value in producer.values:
+                    add(value, statement)
+        return found

@@ -1,0 +1,385 @@
+"""Plans of sparse derivatives: pattern, passes and kernel for calls that are alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from gradc.api.sparse.by_seeds import BySeeds
+from gradc.arguments.flags import exact_key
+from gradc.calls.derivation import Derivation
+from gradc.calls.preconditions import check_value
+from gradc.calls.signature import Bound, Wrt, leaves_of
+from gradc.pipeline import nested
+from gradc.requests.options import Options
+from gradc.requests.request import Request
+from gradc.runtime.specialize import collector_paused, working
+from gradc.scopes import scopes_key
+from gradc.sparsity.compression import (
+    Compression,
+    compress,
+    compress_symmetric,
+    joined_with_mirror,
+    seeds,
+)
+from gradc.sparsity.pattern import pattern
+from gradc.sparsity.relation import Relation
+from gradc.tracing.captured.traced import Traced
+from gradc_ir.core.graph import Function
+from gradc_ir.core.sizes import Shape
+from gradc_ir.core.types import Array, Type
+from gradc_ir.errors import DTypeError, ShapeError, TraceError
+
+# A function that is met with ever new sizes, or ever new indices, forgets the older plans.
+_MOST_KINDS = 64
+_MOST_OF_A_KIND = 8
+
+
+class Owner(Protocol):
+    """A compiled function."""
+
+    __name__: str
+    __wrapped__: Callable[..., Any]
+    options: Options
+    _parameters: Any
+
+    def like(self, function: Callable[..., Any], static: Iterable[str] = ()) -> Any:
+        """Return another function compiled with the options of this one."""
+
+    def _bind(
+        self, asked: Derivation, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[Bound, tuple[int, ...]]: ...
+
+    def _request(
+        self, specs_or_args: Sequence[Any], of: str, wrt: Wrt
+    ) -> tuple[Traced, Request]: ...
+
+    def _traced(
+        self, bound: Bound, types: Sequence[Type], of: str, wrt: Wrt
+    ) -> tuple[Traced, Bound]: ...
+
+
+class Asked(NamedTuple):
+    """What is asked for: ``"jacobian"`` or ``"hessian"``, by one argument, in a mode."""
+
+    of: str
+    wrt: Wrt
+    mode: str = "auto"
+
+
+@dataclass(eq=False)
+class Plan:
+    """The pattern of a derivative, its passes, and what computes its elements.
+
+    Parameters
+    ----------
+    traced: the function, whose guards must hold.
+    shapes: of the captured arrays.
+    looked: the integers that the pattern hangs on, by the leaf or, after these, the capture.
+    passes: pattern and colours.
+    given: the seeds.
+    dtype: of the elements, as of the argument.
+    form: takes seeds, places and arguments to elements.
+    """
+
+    traced: Traced
+    shapes: tuple[tuple[int, ...], ...]
+    looked: Mapping[int, Array]
+    passes: Compression
+    given: tuple[Array, ...]
+    dtype: np.dtype[Any]
+    form: Any
+
+    @property
+    def pattern(self) -> Relation:
+        """The pattern, in canonical form."""
+        return self.passes.pattern
+
+    @cached_property
+    def lower(self) -> Array:
+        """Which elements of the pattern are on the diagonal or below it."""
+        return np.nonzero(self.passes.rows >= self.pattern.indices)[0]
+
+    @cached_property
+    def lower_places(self) -> Array:
+        """Where these stand among the results of the passes."""
+        return self.passes.places[self.lower]
+
+    def fits(self, leaves: Sequence[Array]) -> bool:
+        """Whether it serves a call of the same kind: what it has looked at is as it was."""
+        if not all([guard.holds() for guard in self.traced.guards]):
+            return False
+        if not self.traced.captures and not self.looked:
+            return True
+        try:
+            captured = [capture.read() for capture in self.traced.captures]
+        except TraceError:
+            return False
+        arrays = [*leaves, *captured]
+        return self.shapes == tuple(array.shape for array in captured) and all(
+            np.array_equal(arrays[i], array) for i, array in self.looked.items()
+        )
+
+    def values(
+        self, args: Sequence[Any], kwargs: dict[str, Any], out: Any = None, lower: bool = False
+    ) -> Array:
+        """Return the elements of the pattern, or of its lower triangle, in its order."""
+        places = self.lower_places if lower else self.passes.places
+        if not len(places):
+            return np.zeros(0, self.dtype) if out is None else out
+        more = {} if out is None else {"out": out}
+        found: Array = self.form(*self.given, places, *args, **kwargs, **more)
+        return found
+
+
+class Planned(NamedTuple):
+    """A call, and the plan that serves it."""
+
+    plan: Plan
+    args: Sequence[Any]
+    kwargs: dict[str, Any]
+
+    def pattern(self) -> Relation:
+        """Return the pattern."""
+        return self.plan.pattern.copy()
+
+    def structure(self, *, lower: bool = False) -> tuple[Array, Array]:
+        """Return the rows and columns of the elements, or of those of the lower triangle."""
+        columns = self.plan.pattern.indices
+        rows = self.plan.passes.rows.astype(columns.dtype)
+        if lower:
+            return rows[self.plan.lower], columns[self.plan.lower]
+        return rows, columns.copy()
+
+    def values(self, out: Any = None, *, lower: bool = False) -> Array:
+        """Return the elements, or those of the lower triangle."""
+        return self.plan.values(self.args, self.kwargs, out, lower)
+
+    def matrix(self, out: Any = None) -> Any:
+        """Return a csr_array, or ``out`` with the elements in it."""
+        pattern = self.plan.pattern
+        if out is None:
+            parts = self.values(), pattern.indices.copy(), pattern.indptr.copy()
+            return csr_array(parts, shape=pattern.shape)
+        _check_out(pattern, out)
+        self.values(out.data)
+        return out
+
+
+def _check_out(pattern: Relation, out: Relation) -> None:
+    if getattr(out, "format", "") != "csr":
+        raise TraceError(
+            f"out= of a sparse derivative is a csr_array, not {type(out).__name__}",
+            help="pass what an earlier call has returned",
+        )
+    if (
+        out.shape != pattern.shape
+        or out.nnz != pattern.nnz
+        or not np.array_equal(out.indptr, pattern.indptr)
+        or not np.array_equal(out.indices, pattern.indices)
+    ):
+        raise ShapeError(
+            "out= has another pattern than the derivative",
+            found=f"{out.nnz} elements in {out.shape}, wanted {pattern.nnz} in {pattern.shape}",
+            help="pass what an earlier call with such arguments has returned",
+        )
+
+
+class Plans:
+    """The plans of a compiled function."""
+
+    def __init__(self) -> None:
+        self._plans: dict[Any, list[Plan]] = {}
+        self._forms: dict[Any, Any] = {}
+        # the last plan for arrays alone, by what is asked of which types
+        self._quick: dict[Any, Plan] = {}
+
+    def find(
+        self,
+        owner: Owner,
+        of: str,
+        wrt: Wrt,
+        mode: str,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+    ) -> Planned:
+        """Return a call with its plan, which is made where there is none.
+
+        Raises what tracing and differentiating raise, ShapeError or TraceError where the derivative
+        is no matrix.
+        """
+        quick = None
+        if not kwargs and all([type(arg) is np.ndarray for arg in args]):
+            types = [(arg.dtype.char, arg.shape) for arg in args]
+            parameters = owner._parameters.current(owner.__wrapped__)
+            quick = (of, wrt, mode, tuple(types), parameters, scopes_key())
+            plan = self._quick.get(quick)
+            if plan is not None and plan.fits(args):
+                return Planned(plan, args, kwargs)
+        if isinstance(wrt, tuple | list):
+            raise TraceError(
+                f"a sparse {of} of {owner.__name__} is by one argument, not by wrt={wrt!r:.60}",
+                help="take one for each of them",
+            )
+        asked = Asked(of, wrt, mode)
+        bound, positions = owner._bind(Derivation(of, wrt), args, kwargs)
+        plan = self._plan(owner, asked, bound, positions)
+        if quick is not None and len(bound.leaves) == len(args):
+            if len(self._quick) >= _MOST_KINDS:
+                self._quick.clear()
+            self._quick[quick] = plan
+        return Planned(plan, args, kwargs)
+
+    def _plan(self, owner: Owner, asked: Asked, bound: Bound, positions: Sequence[int]) -> Plan:
+        key = (
+            asked,
+            positions,
+            bound.names,
+            bound.structure,
+            bound.numbers,
+            tuple([(name, exact_key(value)) for name, value in bound.static]),
+            owner._parameters,
+            scopes_key(),
+            tuple([(leaf.dtype.char, leaf.shape) for leaf in bound.leaves]),
+        )
+        plans = self._plans.get(key)
+        if plans is None:
+            while len(self._plans) >= _MOST_KINDS:
+                self._plans.pop(next(iter(self._plans)), None)
+            plans = self._plans.setdefault(key, [])
+        for plan in plans:
+            if plan.fits(bound.leaves):
+                return plan
+        with working(), collector_paused():
+            plan = self._made(owner, asked, bound, positions)
+        plans.insert(0, plan)
+        del plans[_MOST_OF_A_KIND:]
+        return plan
+
+    def _made(self, owner: Owner, asked: Asked, bound: Bound, positions: Sequence[int]) -> Plan:
+        traced, fixed = owner._traced(bound, bound.types, asked.of, asked.wrt)
+        leaf = _only(owner, asked, leaves_of(fixed, positions))
+        _check_result(owner, asked, traced)
+        captured = [capture.read() for capture in traced.captures]
+        looked: dict[int, Array] = {}
+        found = pattern_of(
+            traced.function, asked, leaf, owner.options, [*fixed.leaves, *captured], looked
+        )
+        types = traced.function.param_types[leaf], traced.function.result_types[0]
+        of_input, of_result = (_numbers(type_.shape) for type_ in types)
+        if asked.of == "hessian":
+            passes = compress_symmetric(found, of_input)
+        else:
+            passes = compress(found, asked.mode, (of_result, of_input))
+        given = tuple(
+            seeds(colours, type_.dtype.numpy).reshape((-1, *shape))
+            for colours, type_, shape in zip(
+                (passes.by_columns, passes.by_rows), types, (of_input, of_result)
+            )
+            if colours.max(initial=-1) >= 0
+        )
+        has = passes.forward_passes > 0, passes.reverse_passes > 0
+        static = owner._parameters.static
+        kind = (asked.of, asked.wrt, has, static)
+        if kind not in self._forms:
+            function = BySeeds(owner.__wrapped__, static, asked.of, asked.wrt, *has)
+            self._forms[kind] = owner.like(function, static)
+        # fixed leaves are flags of the call, whose places among the arrays are other ones
+        looked = looked if fixed is bound else _by_first_leaves(looked, fixed, bound)
+        shapes = tuple(array.shape for array in captured)
+        return Plan(traced, shapes, looked, passes, given, types[0].dtype.numpy, self._forms[kind])
+
+
+def pattern_of_spec(owner: Owner, specs: Sequence[str], of: str, wrt: Wrt) -> Relation:
+    """Return the pattern of a derivative for a spec, whose sizes are numbers.
+
+    Nothing is known of integers that are arguments: what they pick may be anything.
+    """
+    traced, request = owner._request(specs, of, wrt)
+    function = traced.function
+    if function.size_symbols:
+        raise ShapeError(
+            "a pattern is one of sizes that are numbers",
+            found=", ".join(f"{n}: {t}" for n, t in zip(function.names, function.param_types)),
+            help='give them in the spec: "x: f64[12]"',
+        )
+    asked = Asked(of, wrt)
+    _check_result(owner, asked, traced)
+    captured = [capture.read() for capture in traced.captures]
+    unknown = [None] * (len(function.params) - len(captured))
+    leaf = _only(owner, asked, request.wrt)
+    return pattern_of(function, asked, leaf, owner.options, [*unknown, *captured], {})
+
+
+def pattern_of(
+    function: Function,
+    asked: Asked,
+    leaf: int,
+    options: Options,
+    arrays: Sequence[Array | None],
+    looked: dict[int, Array],
+) -> Relation:
+    """Return the pattern of a derivative of a traced function, whose sizes are numbers.
+
+    ``arrays`` are those of its parameters, as far as they are known; ``looked`` receives the
+    integers among them that the pattern hangs on.
+    """
+    of = "jvp" if asked.of == "jacobian" else "hvp"
+    derivative = nested(function, Request(of, (leaf,), options=options), True)
+
+    def reader(place: int, array: Array) -> Callable[[], Array]:
+        def read() -> Array:
+            return looked.setdefault(place, array.copy())
+
+        return read
+
+    given = {
+        i: reader(i, array)
+        for i, array in enumerate(arrays)
+        if array is not None and array.dtype.kind in "ib"
+    }
+    found = pattern(derivative, len(function.params), given)[-1]
+    return found if asked.of == "jacobian" else joined_with_mirror(found)
+
+
+def _numbers(shape: Shape) -> tuple[int, ...]:
+    return tuple(int(str(size)) for size in shape)
+
+
+def _by_first_leaves(looked: Mapping[int, Array], fixed: Bound, bound: Bound) -> dict[int, Array]:
+    """Return what was looked at by places among the arrays of a call before some became flags."""
+    paths = {path: i for i, path in enumerate(bound.paths)}
+    kept, moved = fixed.paths, len(bound.leaves) - len(fixed.leaves)
+    return {paths[kept[i]] if i < len(kept) else i + moved: array for i, array in looked.items()}
+
+
+def _only(owner: Owner, asked: Asked, leaves: Sequence[int]) -> int:
+    """Return the one leaf that a derivative is by."""
+    if len(leaves) == 1:
+        return leaves[0]
+    raise TraceError(
+        f"a sparse {asked.of} of {owner.__name__} is by one array, not by {len(leaves)}",
+        help="pass one vector and take it apart in the function: a, b = x[:n], x[n:]",
+    )
+
+
+def _check_result(owner: Owner, asked: Asked, traced: Traced) -> None:
+    if asked.of == "hessian":
+        check_value(traced, False)
+        return
+    types = traced.function.result_types
+    if len(types) != 1:
+        raise ShapeError(
+            f"a sparse jacobian is of one array; {owner.__name__} returns {len(types)}",
+            help="return one vector: np.concatenate([a.ravel(), b.ravel()])",
+        )
+    if not types[0].dtype.is_float:
+        raise DTypeError(
+            f"a sparse jacobian is of floats; {owner.__name__} returns {types[0]}",
+            help="only floating-point values have derivatives",
+        )

@@ -1,0 +1,75 @@
+"""Values of a graph that are known before it is run: constants, and what given integers make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import Array
+from gradc_ir.interpreter import tape
+from gradc_ir.interpreter.interpret import evaluate
+
+# Arrays with more elements than this are not looked at for zeros.
+_LARGEST = 1 << 24
+
+
+class Known:
+    """The values of one function that do not hang on what is unknown, computed on demand.
+
+    Parameters
+    ----------
+    function: whose values they are.
+    given: what reads the parameters that are known, by their places.
+    symbols: the numbers of symbolic sizes.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        given: Mapping[int, Callable[[], Array]],
+        symbols: Mapping[str, int],
+    ) -> None:
+        self._given = {function.params[i]: read for i, read in given.items()}
+        self._symbols = symbols
+        self._arrays: dict[Value, Array] = {}
+        # of each value that is known, whether it is so whatever is given
+        self._is_constant: dict[Value, bool] = dict.fromkeys(self._given, False)
+        for node in function.body:
+            if node.op.name == "while" or any(_is_taped(value) for value in node.results):
+                continue
+            operands = [self._is_constant.get(operand) for operand in node.operands]
+            if None not in operands:
+                self._is_constant.update(dict.fromkeys(node.results, all(operands)))
+
+    def has(self, value: Value) -> bool:
+        """Whether a value is known."""
+        return value in self._is_constant
+
+    def constant(self, value: Value) -> Array | None:
+        """Return a value that hangs on nothing given; None for others and for large ones."""
+        if not self._is_constant.get(value, False):
+            return None
+        count = value.type.count
+        return self.array(value) if isinstance(count, int) and count <= _LARGEST else None
+
+    def array(self, value: Value) -> Array | None:
+        """Return a known value, None for others."""
+        if value not in self._is_constant:
+            return None
+        waiting = [value]
+        while waiting:
+            node = waiting[-1].node
+            if waiting[-1] in self._arrays:
+                waiting.pop()
+            elif waiting[-1] in self._given:
+                self._arrays[waiting[-1]] = self._given[waiting[-1]]()
+            elif missing := [one for one in node.operands if one not in self._arrays]:
+                waiting += missing
+            else:
+                operands = [self._arrays[operand] for operand in node.operands]
+                self._arrays.update(zip(node.results, evaluate(node, operands, self._symbols)))
+        return self._arrays[value]
+
+
+def _is_taped(value: Value) -> bool:
+    return tape.NAME in value.type.symbols

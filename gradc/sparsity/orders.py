@@ -1,0 +1,87 @@
+"""Orders in which the vertices of a graph are coloured: each one is best on some graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+# Graphs with more edges are coloured in the natural order alone, few edges in shuffled ones, too.
+_MOST_EDGES = 1 << 19
+_FEW_EDGES = 1 << 12
+_SHUFFLES = 16
+
+# For each vertex its neighbours.
+Adjacency: TypeAlias = Sequence[Sequence[int]]
+
+
+def natural(adjacency: Adjacency) -> list[int]:
+    """Return the vertices as they are numbered."""
+    return list(range(len(adjacency)))
+
+
+def largest_first(adjacency: Adjacency) -> list[int]:
+    """Return the vertices with the most neighbours first."""
+    degrees = np.array([len(neighbours) for neighbours in adjacency], np.int64)
+    return [int(i) for i in np.argsort(-degrees, kind="stable")]
+
+
+def smallest_last(adjacency: Adjacency) -> list[int]:
+    """Return an order whose each vertex has the fewest neighbours among those up to itself."""
+    return _by_degree(adjacency, [len(neighbours) for neighbours in adjacency], -1)[::-1]
+
+
+def incidence(adjacency: Adjacency) -> list[int]:
+    """Return an order whose each vertex has the most neighbours among those before it."""
+    return _by_degree(adjacency, [0] * len(adjacency), 1)
+
+
+def _by_degree(adjacency: Adjacency, degrees: list[int], change: int) -> list[int]:
+    """Take a vertex of the least degree (the greatest if it grows), and change its neighbours'.
+
+    Vertices wait in a list for each degree; one that has moved on since is passed over.
+    """
+    most = max(map(len, adjacency), default=0)
+    waiting: list[list[int]] = [[] for _ in range(most + 1)]
+    for vertex in reversed(range(len(adjacency))):
+        waiting[degrees[vertex]].append(vertex)
+    is_taken = [False] * len(adjacency)
+    order: list[int] = []
+    at = 0
+    while len(order) < len(adjacency):
+        while not waiting[at]:
+            at -= change
+        vertex = waiting[at].pop()
+        if is_taken[vertex] or degrees[vertex] != at:
+            continue
+        is_taken[vertex] = True
+        order.append(vertex)
+        for other in adjacency[vertex]:
+            if not is_taken[other]:
+                degrees[other] += change
+                waiting[degrees[other]].append(other)
+        at = min(max(at + change, 0), most)
+    return order
+
+
+def shuffled(adjacency: Adjacency) -> Iterator[list[int]]:
+    """Yield a few orders by chance, always the same ones."""
+    random = np.random.default_rng(0)
+    for _ in range(_SHUFFLES):
+        yield random.permutation(len(adjacency)).tolist()
+
+
+def orders(adjacency: Adjacency, edges: int) -> Iterator[list[int]]:
+    """Yield the orders that are worth trying on a graph of so many edges."""
+    if edges > _MOST_EDGES:
+        yield natural(adjacency)
+        return
+    yield from (order(adjacency) for order in ORDERS)
+    if edges <= _FEW_EDGES:
+        yield from shuffled(adjacency)
+
+
+ORDERS: tuple[Callable[[Adjacency], list[int]], ...] = (
+    natural, largest_first, smallest_last, incidence,
+)  # fmt: skip

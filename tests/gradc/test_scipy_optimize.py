@@ -1,0 +1,208 @@
+"""scipy.optimize in traced code: SciPy's own numbers, with derivatives; the rest is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+import gradc
+from gradc_ir.errors import GradcError
+
+X = np.linspace(0.0, 1.0, 9)
+
+
+def cubic(z, a):
+    return z**3 + z - a
+
+
+def slope(z, a):
+    return 3 * z * z + 1
+
+
+def bend(z, a):
+    return 6 * z
+
+
+def derivative_of_cubic(a):
+    z = optimize.brentq(cubic, -10.0, 10.0, (a,), 1e-15)
+    return 1 / (3 * z * z + 1)
+
+
+# what a program writes, and by how much its slope may be off, as its root is
+OF_NUMBERS = {
+    "brentq": (lambda a: optimize.brentq(cubic, -1.0, 10.0, (a,)), 1e-11),
+    "brenth": (lambda a: optimize.brenth(lambda z: cubic(z, a), -1, 10.0), 1e-11),
+    "bisect": (lambda a: optimize.bisect(cubic, -1.0, 10.0, args=(a,)), 1e-11),
+    "newton": (lambda a: optimize.newton(cubic, 3.0, slope, (a,)), 1e-11),
+    "halley": (lambda a: optimize.newton(cubic, 3.0, slope, (a,), fprime2=bend), 1e-11),
+    "secant": (lambda a: optimize.newton(lambda z: cubic(z, a), 3.0), 1e-11),
+    "by a bracket": (lambda a: optimize.root_scalar(cubic, (a,), bracket=[-1, 10]).root, 1e-11),
+    "from two": (
+        lambda a: optimize.root_scalar(cubic, (a,), "secant", x0=3.0, x1=2.5).root,
+        1e-11,
+    ),
+}
+
+
+SLOW = {"brenth", "bisect", "from two"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in OF_NUMBERS]
+)
+def test_roots_of_numbers(name: str) -> None:
+    f, off = OF_NUMBERS[name]
+    for a in (2.0, 7.3):
+        np.testing.assert_allclose(gradc.compile(f)(a), f(a), rtol=4e-16)
+        np.testing.assert_allclose(gradc.grad(f)(a), derivative_of_cubic(a), rtol=off)
+
+
+def test_results_and_what_is_no_bracket() -> None:
+    @gradc.compile
+    def found(a):
+        return optimize.brentq(cubic, -1.0, 10.0, (a,), full_output=True)
+
+    for a in (2.0, 8.0):
+        x, result = found(a)
+        want, wanted = optimize.brentq(cubic, -1.0, 10.0, (a,), full_output=True)
+        assert (x, result.iterations, result.converged) == (want, wanted.iterations, True)
+    x, result = found(-100.0)  # both ends have one sign: SciPy raises
+    assert np.isnan(x)
+    assert not result.converged
+    assert found(-2.0)[0] == -1.0  # an end is the root
+
+
+def test_systems() -> None:
+    def equations(z, a):
+        return [z[0] + z[1] - a, z[0] * z[1] - 0.3 * a]
+
+    def by_fsolve(a):
+        return optimize.fsolve(equations, [1.0, 2.0], args=(a,))
+
+    def by_root(a):
+        found = optimize.root(lambda z: np.array(equations(z, a)), np.array([1.0, 2.0]))
+        return np.where(found.success, found.x, 0.0)
+
+    a = 2.0
+    for f in (by_fsolve, by_root):
+        z = gradc.compile(f)(a)
+        np.testing.assert_allclose(z, by_fsolve(a), rtol=1e-12)
+        want = np.linalg.solve([[1.0, 1.0], [z[1], z[0]]], [1.0, 0.3])
+        np.testing.assert_allclose(gradc.jacobian(f)(a), want, rtol=1e-10)
+
+
+WAYS = [{}, pytest.param({"bracket": (0.0, 0.1)}, marks=pytest.mark.slow), {"bounds": (0.0, 5.0)}]
+
+
+@pytest.mark.parametrize("options", WAYS)
+def test_minima_of_numbers(options) -> None:
+    def lowest(a):
+        return optimize.minimize_scalar(lambda z: np.cosh(z - a) + 0.1 * z * z, **options).x
+
+    z = gradc.compile(lowest)(2.0)
+    np.testing.assert_allclose(z, lowest(2.0), rtol=2e-6)
+    np.testing.assert_allclose(np.sinh(z - 2.0) + 0.2 * z, 0.0, atol=1e-14)
+    curved = np.cosh(z - 2.0)
+    np.testing.assert_allclose(gradc.grad(lowest)(2.0), curved / (curved + 0.2), rtol=1e-10)
+
+
+def test_a_minimum_at_a_bound_has_no_derivative_to_be_trusted() -> None:
+    def lowest(a):
+        return optimize.minimize_scalar(lambda z: (z - a) ** 2, bounds=(0.0, 1.0)).x
+
+    np.testing.assert_allclose(gradc.compile(lowest)(2.0), lowest(2.0), rtol=1e-9)
+    assert np.isnan(gradc.grad(lowest)(2.0))
+
+
+def valley(z, a):
+    return (a - z[0]) ** 2 + (z[1] - z[0] ** 2) ** 2
+
+
+def test_minima() -> None:
+    a = 1.2
+
+    def free(a):
+        return optimize.minimize(valley, [1.0, 1.0], args=(a,), method="BFGS").x
+
+    def bound(a):
+        bounds = [(None, 0.5 * a), (-np.inf, np.inf)]
+        return optimize.minimize(lambda z: valley(z, 2.0), np.ones(2), bounds=bounds).x
+
+    def equal(a):
+        on_line = {"type": "eq", "fun": lambda z: z[0] + 2 * z[1] - 1}
+        value = lambda z: np.sum((z - a) ** 2)  # noqa: E731
+        return optimize.minimize(value, np.ones(2), constraints=on_line, tol=1e-9).x
+
+    np.testing.assert_allclose(gradc.compile(free)(a), [a, a * a], rtol=1e-12)
+    np.testing.assert_allclose(gradc.jacobian(free)(a), [1.0, 2 * a], rtol=1e-10)
+    np.testing.assert_allclose(gradc.compile(bound)(a), [0.6, 0.36], rtol=1e-12)
+    np.testing.assert_allclose(gradc.jacobian(bound)(a), [0.5, 0.6], rtol=1e-10)
+    np.testing.assert_allclose(gradc.compile(equal)(a), equal(a), atol=1e-7)
+    np.testing.assert_allclose(gradc.jacobian(equal)(a), [0.4, -0.2], rtol=1e-10)
+
+
+def test_least_squares() -> None:
+    def model(z, a):
+        return z[0] * np.exp(-z[1] * X) - np.exp(-a * X) - 0.01 * X**2
+
+    def fitted(a):
+        return optimize.least_squares(
+            model, [1.0, 1.0], xtol=1e-15, ftol=1e-15, gtol=1e-15, args=(a,)
+        ).x
+
+    np.testing.assert_allclose(gradc.compile(fitted)(2.0), fitted(2.0), rtol=1e-8)
+    step = 1e-4
+    numeric = (gradc.compile(fitted)(2.0 + step) - gradc.compile(fitted)(2.0 - step)) / (2 * step)
+    np.testing.assert_allclose(gradc.jacobian(fitted)(2.0), numeric, rtol=1e-6)
+
+
+# A wrong use, what it says, and the cure.
+REFUSED = [
+    (lambda a: optimize.newton(cubic, a * X), "x0 has to be a number", "gradc.vmap"),
+    (
+        lambda a: optimize.root_scalar(cubic, (a,), "toms748", bracket=[0, 1]).root,
+        "with method='toms748' is not supported",
+        'method="brentq"',
+    ),
+    (
+        lambda a: optimize.fsolve(cubic, [1.0], (a,), full_output=True)[0],
+        "with full_output=True is not supported",
+        "gradc.root",
+    ),
+    (
+        lambda a: optimize.root(cubic, [1.0], (a,), method="krylov").x,
+        "with method='krylov' is not supported",
+        "gradc.fixed_point",
+    ),
+    (
+        lambda a: optimize.minimize(valley, [1.0, 1.0], (a,), method="Nelder-Mead").x,
+        "with method='Nelder-Mead' is not supported",
+        'method="BFGS"',
+    ),
+    (
+        lambda a: optimize.least_squares(cubic, [1.0], loss="huber", args=(a,)).x,
+        "with loss= is not supported",
+        "gradc.minimize",
+    ),
+    (
+        lambda a: optimize.minimize_scalar(cubic, args=(a,), method="golden").x,
+        "with method='golden' is not supported",
+        'method="brent"',
+    ),
+    (
+        lambda a: optimize.differential_evolution(lambda z: valley(z, a), [(0, 1), (0, 1)]).x,
+        "calls a function with numbers",
+        "gradc.implicit",
+    ),
+]
+
+
+@pytest.mark.parametrize("position", range(len(REFUSED)))
+def test_what_is_refused(position: int) -> None:
+    function, why, help = REFUSED[position]
+    with pytest.raises(GradcError) as caught:
+        gradc.compile(function)(2.0)
+    said, _, cure = str(caught.value).rpartition("\n  help: ")
+    assert why in said
+    assert help in cure
