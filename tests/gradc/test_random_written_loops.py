@@ -15,6 +15,7 @@ import pytest
 import gradc
 from gradc.capture import decide
 from tests.written_loops.random_programs import Writer
+from tests.written_loops.two_names import FUNCTIONS
 
 PROGRAMS = int(os.environ.get("GRADC_EXAMPLES", "60"))
 FEW = 20
@@ -77,6 +78,20 @@ def check_values(seeds: Iterator[int], folder: Path) -> tuple[int, int]:
 def test_values(tmp_path: Path) -> None:
     every, compared = check_values(iter(range(FEW)), tmp_path)
     assert compared > 0.7 * every
+
+
+@pytest.mark.usefixtures("rolled", "interpreted")
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_two_names(function: Callable[..., Any]) -> None:
+    """What is not certain is unrolled or refused: no value is another one than Python's."""
+    a = np.array([0.2, -0.5, 1.1])
+    for x in (0.7, -0.4):
+        try:
+            found = gradc.compile(function)(x, a.copy())
+        except gradc.TraceError as refused:
+            assert "chosen" in function.__name__, refused  # noqa: PT017
+            continue
+        np.testing.assert_allclose(found, function(x, a.copy()), rtol=1e-9)
 
 
 @pytest.mark.slow
