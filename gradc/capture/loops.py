@@ -88,6 +88,11 @@ class Loop(Driver):
         if None not in left and not is_worth_rolling(count, each):
             yield from self._by_python(iterator, count - 1)
             return
+        if self.site.handles or self.site.handled is not None:
+            # which steps raise what is handled is known while tracing, as an index is
+            note_unrolled(self.site, f"{count} steps", "errors in it may be handled by a try")
+            yield from self._by_python(iterator, count - 1)
+            return
         after = Before(self.frame, self.site, self.gone(), earlier=before)
         found = yield from self._attempt(before, items, 0, after)
         if isinstance(found, NotUniform):

@@ -143,3 +143,18 @@ def test_assigned_to_what_may_have_another_name(function):
     compiled = gradc.compile(function)
     np.testing.assert_allclose(compiled(0.7, a), function(0.7, a), rtol=1e-12)
     assert "unrolled" in str(compiled.explain(0.7, a))
+
+
+def handled(x, a):
+    total = 0.0
+    for i in range(60):
+        try:
+            total += a[i] * x
+        except IndexError:
+            total -= 1
+    return total
+
+
+def test_errors_that_are_handled_are_known_while_tracing():
+    a = np.array([0.1, 0.4, -0.3])
+    assert gradc.compile(handled)(0.7, a) == pytest.approx(handled(0.7, a), rel=1e-12)

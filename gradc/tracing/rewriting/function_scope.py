@@ -77,6 +77,7 @@ class FunctionScope:
         leaving: Sequence[str] = (),
         target: str | None = None,
         handled: int | None = None,
+        handles: bool = False,
         appended: frozenset[str] = frozenset(),
     ) -> tuple[ast.Constant, Site]:
         """Return a new site, and the constant that stands for it.
@@ -102,6 +103,7 @@ class FunctionScope:
             target,
             handled,
             self._catches,
+            handles,
             appended,
         )
         key = f"{kind} at line {node.lineno}, site {len(self._sites)}"

@@ -117,6 +117,12 @@ def own_nodes(block: Iterable[ast.AST]) -> Iterator[ast.AST]:
             yield from own_nodes(ast.iter_child_nodes(node))
 
 
+def handles_errors(block: Sequence[ast.AST]) -> bool:
+    """Whether a block has a ``try`` with handlers."""
+    tries = [node for node in own_nodes(block) if isinstance(node, ast.Try | ast.TryStar)]
+    return any(node.handlers for node in tries)
+
+
 def suspends(block: Sequence[ast.AST]) -> bool:
     """Whether running a block may hand control to another one in between: it yields or awaits."""
     kinds = ast.Yield | ast.YieldFrom | ast.Await | ast.AsyncFor | ast.AsyncWith

@@ -26,6 +26,7 @@ class Site:
     placeholders: names whose value matters only where a flag says so, as that of a return.
     target: the name a ``for`` assigns its items to, where it is one name.
     handled: the line of the innermost ``try`` with handlers it stands in, None when in none.
+    handles: whether a loop has a ``try`` with handlers in it.
     appended: names of which a loop does nothing but append to them and read last elements.
     catches: whether the function has a ``try`` with handlers anywhere.
     """
@@ -45,6 +46,7 @@ class Site:
     target: str | None = None
     handled: int | None = None
     catches: bool = False
+    handles: bool = False
     appended: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:

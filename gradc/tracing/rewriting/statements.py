@@ -22,6 +22,7 @@ from gradc.tracing.rewriting.expressions import Expressions, at, load, runtime, 
 from gradc.tracing.rewriting.function_scope import CannotRewrite, FunctionScope
 from gradc.tracing.rewriting.names import (
     appended_only,
+    handles_errors,
     has_jump,
     has_return,
     mentions,
@@ -295,7 +296,7 @@ class Statements:
         inner = replace(place.within(), loop=(broken, continued), native=False)
         heads = [node.target] if isinstance(node, ast.For) else [node.test]
         inside, in_rest = mentions([*heads, *node.body]), mentions(node.orelse)
-        appended = appended_only([*heads, *node.body])
+        appended, handles = appended_only([*heads, *node.body]), handles_errors(node.body)
         if isinstance(node, ast.For):
             visited = self._expressions.visit(node.iter)
         else:
@@ -305,7 +306,13 @@ class Statements:
             body.insert(0, at(_assign(continued, ast.Constant(False)), node))
         out = tuple(flag for flag in flags if flag not in (broken, continued))
         leaving = [flag for flag in (broken, *out) if flag in flags]
-        site_of = partial(scope.site, leaving=leaving, handled=place.handled, appended=appended)
+        site_of = partial(
+            scope.site,
+            leaving=leaving,
+            handled=place.handled,
+            handles=handles,
+            appended=appended,
+        )
         if isinstance(node, ast.For):
             item = at(_attribute(name, "item"), node.iter)
             body.insert(0, at(ast.Assign([node.target], item), node.target))
