@@ -289,6 +289,8 @@ class Lens:
         if self.trace is not None:
             self.trace.captures.clear()
             self.trace.guards.clear()
+            self.trace.rewritten.clear()
+            self.trace.partial.clear()
 
     def _function(self, function: types.FunctionType) -> Any:
         found = self._copies.get(id(function))

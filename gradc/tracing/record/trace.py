@@ -207,6 +207,7 @@ def _trace_once(
             running_trace.keep_not("it asserts or raises on what it computes")
         hidden, guards, unkept, imports = running_trace.looked()
         deciding = running_trace.deciding
+        asked = tuple(running_trace.rewritten)
     out_tree = pytree.normal(out_tree)
     names += _distinct([capture.name for capture in hidden], names)
     function = running_trace.builder.function(
@@ -226,7 +227,7 @@ def _trace_once(
         imports,
         _checks(running_trace, function),
         tuple(running_trace.loops.values()),
-        tuple(running_trace.rewritten),
+        asked,
     )
 
 
