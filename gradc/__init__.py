@@ -11,9 +11,11 @@ import threading
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from gradc import on_need
 from gradc.scipy.libraries import announce
 
 announce()
+on_need.announce(on_need.CAPTURE, "gradc.capture.runtime")
 del announce
 
 if TYPE_CHECKING:
@@ -37,9 +39,12 @@ if TYPE_CHECKING:
     from gradc.api.transpose import transpose as transpose
     from gradc.api.vmap import vmap as vmap
     from gradc.calls.variable import Variable as Variable
+    from gradc.capture.decide import rolled as rolled
+    from gradc.capture.decide import unroll as unroll
     from gradc.control.branches import cond as cond
     from gradc.control.branches import switch as switch
     from gradc.control.checkpoint import checkpoint as checkpoint
+    from gradc.control.checkpointing import checkpointing as checkpointing
     from gradc.control.loops import fori_loop as fori_loop
     from gradc.control.loops import while_loop as while_loop
     from gradc.control.scan import map as map
@@ -86,10 +91,13 @@ if TYPE_CHECKING:
     from gradc_ir.errors import RuleError as RuleError
     from gradc_ir.errors import ShapeError as ShapeError
     from gradc_ir.errors import TraceError as TraceError
+    from gradc_ir.errors import UnboundError as UnboundError
     from gradc_ir.errors import UnconnectedGradientError as UnconnectedGradientError
 
 _PLACES = {
+    "gradc.capture.decide": ("rolled", "unroll"),
     "gradc.control.checkpoint": ("checkpoint",),
+    "gradc.control.checkpointing": ("checkpointing",),
     "gradc.api.compiled": ("Compiled",),
     "gradc.control.branches": ("cond", "switch"),
     "gradc.control.loops": ("fori_loop", "while_loop"),
@@ -153,6 +161,7 @@ _PLACES = {
         "RuleError",
         "ShapeError",
         "TraceError",
+        "UnboundError",
         "UnconnectedGradientError",
     ),
 }

@@ -14,6 +14,7 @@ NUMPY_FUNCTIONS = "functions of NumPy"
 NUMPY_OBJECTS = "objects of NumPy that are no functions"
 SELECTIONS = "members of what a traced mask selects"
 MATH = "functions of Python's math that NumPy lacks"
+CAPTURE = "what rewritten loops and branches call"
 
 _announced: dict[str, tuple[str, ...]] = {}
 

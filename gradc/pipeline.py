@@ -26,7 +26,7 @@ from gradc.rules.series import ContinueGuards, ExpandSeries, SettleGuards
 from gradc_ir.core.graph import Function
 from gradc_ir.elements.take_apart import TakeApart
 from gradc_ir.errors import DTypeError, ShapeError
-from gradc_ir.graphs.subgraph import drop_results
+from gradc_ir.graphs.subgraph import chosen_results, drop_results, joined_results
 from gradc_ir.passes import (
     Canonicalize,
     HoistInvariants,
@@ -119,12 +119,41 @@ def derive(function: Function, request: Request, watch: Watch | None = None) -> 
 
     Raises ShapeError or DTypeError when a gradient is asked of a value that is not one float.
     """
+    if request.checked is not None:
+        return _with_checks(function, request, watch)
     if request.of in ("vjp", "jvp"):
         return _joined(function, request, watch)
     ready = _derived(function, request, watch)
     if watch is not None:
         watch("derivative", ready)
     return after(request.options)(ready, watch)
+
+
+def _with_checks(function: Function, request: Request, watch: Watch | None) -> Function:
+    """Return the final function of a request, and what is checked after its results."""
+    checked = request.checked
+    assert checked is not None
+    plain = replace(request, checked=None)
+    hidden = range(len(function.results), len(checked.results))
+    if request.of == "value":
+        return derive(checked, plain, watch)
+    if request.of in ("grad", "value_and_grad") and request.policies is None:
+        # with the value, whose loops it shares
+        made = derive(checked, replace(plain, of="value_and_grad"), watch)
+        kept = [i for i in range(len(made.results)) if i not in hidden]
+        own = kept[len(function.results) :] if request.of == "grad" else kept
+        return chosen_results(made, [*own, *hidden])
+    return _and_checks(function, derive(function, plain, watch), request)
+
+
+def _and_checks(function: Function, made: Function, request: Request) -> Function:
+    """Return a function of the parameters and perhaps more, with what is checked after it."""
+    checked = request.checked
+    if checked is None:
+        return made
+    asked = chosen_results(checked, range(len(function.results), len(checked.results)))
+    final = derive(asked, Request("value", options=request.options))
+    return joined_results(made, final)
 
 
 def by_algebra(function: Function, request: Request, rules: Sequence[Rule] = ()) -> Function:
@@ -157,7 +186,7 @@ def final_functions(function: Function, request: Request) -> tuple[Function, ...
         return (derive(function, request),)
     whole = _opened(function, request)
     known, rest = _halves(function, whole, request)
-    return known, after(request.options)(rest)
+    return _and_checks(function, known, request), after(request.options)(rest)
 
 
 def pushing(function: Function, request: Request, given: Sequence[int]) -> Function:

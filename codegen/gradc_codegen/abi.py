@@ -33,6 +33,7 @@ class Status(enum.IntEnum):
     NONFINITE = 4
     TAPE = 5
     LIMIT = 6
+    FAILED = 7
 
 
 STATUS_MEANING: dict[Status, str] = {
@@ -43,6 +44,7 @@ STATUS_MEANING: dict[Status, str] = {
     Status.NONFINITE: "a value is nan or infinite, in a kernel built to refuse that",
     Status.TAPE: "a loop took more steps than its tape has room for",
     Status.LIMIT: "a loop took more steps than its limit",
+    Status.FAILED: "an assert of the function, or a raise, has failed",
 }
 
 # A size is an int64 in every kernel. Larger sizes than this cannot be the length of anything, and

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 _NAME = "gradc_kernel"
 
 
-def compile_function(function: Function, *, blas: bool = False, level: Level = None) -> Kernel:
+def compile_function(
+    function: Function, *, blas: bool = False, level: Level = None, code: int | None = None
+) -> Kernel:
     """Return the kernel of a function, for this machine: arrays in, newly made arrays out.
 
     Parameters
@@ -39,6 +41,7 @@ def compile_function(function: Function, *, blas: bool = False, level: Level = N
     function: a final function, without calls of overrides; its types say what the kernel takes.
     blas: whether contractions that are bound by arithmetic go to BLAS, whose bits are its own.
     level: how hard LLVM tries, 0, 1 or 2; None chooses by size.
+    code: the result that says which check of the function's has failed, 0 for none.
 
     Machine code that is kept on disk is loaded; what is made is kept.
 
@@ -47,20 +50,20 @@ def compile_function(function: Function, *, blas: bool = False, level: Level = N
     GradcError: the code needs SciPy, which is missing.
     """
     with phase(DISK):
-        key = _key(function, blas, level) if objects.are_kept() else None
+        key = _key(function, blas, level, code) if objects.are_kept() else None
         found = None if key is None else objects.find(key)
     if found is not None:
         with phase(LLVM):
             loaded = jit.load_object(*found)
         return Kernel(function, loaded, _NAME)
-    made = Compilation(function, blas=blas).kernel(level)
+    made = Compilation(function, blas=blas, code=code).kernel(level)
     if key is not None:
         with phase(DISK):
             objects.keep(key, Object(made.compiled.code, made.compiled.names))
     return made
 
 
-def _key(function: Function, blas: bool, level: Level) -> str | None:
+def _key(function: Function, blas: bool, level: Level, code: int | None) -> str | None:
     """Return under which name the machine code is kept: by the graph alone, whose names are none
     of a kernel's.
     """
@@ -73,7 +76,8 @@ def _key(function: Function, blas: bool, level: Level) -> str | None:
             digest = digest_of(function)
         except ValueError:
             return None  # it has something that is no text, such as a size of many terms
-    return objects.key_of(b"kernel", digest, str(blas).encode(), str(level).encode())
+    parts = digest, str(blas).encode(), str(level).encode(), str(code).encode()
+    return objects.key_of(b"kernel", *parts)
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,7 @@ class Compilation:
     cpu: LLVM's name of a CPU, ``native``, or None for the architecture's baseline.
     triple: LLVM's name of the target; None for this machine's.
     splits: whether products are rounded before they are added, for CPUs without fma.
+    code: the result that says which check of the function's has failed.
     """
 
     function: Function
@@ -96,6 +101,7 @@ class Compilation:
     cpu: str | None = "native"
     triple: str | None = None
     splits: bool = False
+    code: int | None = None
 
     @cached_property
     def nest(self) -> LoopNest:
@@ -127,7 +133,8 @@ class Compilation:
         from gradc_codegen.calls.uniform import uniform_text
 
         with phase(SCHEDULE):
-            text = self.llvm + "\n" + uniform_text(Signature.of(self.function), self.name)
+            uniform = uniform_text(Signature.of(self.function), self.name, self.code)
+            text = self.llvm + "\n" + uniform
         with phase(LLVM):
             loaded = jit.compile_module(text, self.cpu or "native", level)
         return Kernel(self.function, loaded, self.name)

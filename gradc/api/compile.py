@@ -26,6 +26,8 @@ class CompileOptions(TypedDict, total=False):
     debug_nans: bool
     blas: bool
     rules: Sequence[Any]
+    capture: bool
+    checkpoint: Any
 
 
 @overload
@@ -50,6 +52,9 @@ def compile(function: Function_ | None = None, /, **options: Any) -> Any:
     debug_nans: whether the first value that is not finite is a NonFiniteError; it is slow.
     blas: whether matrix products that are bound by arithmetic go to BLAS, which rounds otherwise.
     rules: rules for this function alone, whatever their kind: made by :func:`gradc.rule`, or texts.
+    capture: whether loops and branches of Python's may become operations of the graph.
+    checkpoint: what reverse mode keeps of loops that do: ``"sqrt"``, or a number of carries; by
+        default all it needs. See :func:`gradc.checkpointing`.
 
     The function is compiled when it is called: for the dtypes, ranks and sizes of the first call,
     and with symbolic sizes when a second size arrives.

@@ -96,7 +96,7 @@ class Compiled(
         spec: str | None = None,
         static: Sequence[str | int] | str | int = (),
         rules: Sequence[Any] = (),
-        **options: bool,
+        **options: Any,
     ) -> None:
         functools.update_wrapper(self, function)
         self.__wrapped__ = function

@@ -150,13 +150,16 @@ class Inspected(ABC):
         """Return the text of what ``of`` names at a stage of its way.
 
         ``stage`` is traced, stable, derivative, final, loops, llvm or asm; ``after`` instead names
-        a pass, or ``"all"``, for what each of them changed. With ``simple`` it is Python that
+        a pass, ``"all"`` for what each of them changed, or ``"capture"`` for what became of the
+        loops and branches of Python's. With ``simple`` it is Python that
         people read: the mathematics, without what only rescues digits or saves time. ``cpu`` and
         ``triple`` say what machine code is for.
         """
-        from gradc.reports.dump import dump
+        from gradc.reports.dump import dump, dump_capture
 
         traced, request = self._request((spec,) if spec else specs_or_args, of, wrt)
+        if after == "capture":
+            return dump_capture(traced)
         return dump(
             traced.function,
             request,

@@ -15,18 +15,21 @@ from gradc.api.vmap_arguments import PointLeaf, signature_of, size_of_points
 from gradc.arguments import flags, pytree
 from gradc.arguments.flags import Static
 from gradc.arguments.vmap_axes import Axis, checked_axes, key_of_axes, spread_axes
-from gradc.autodiff.batching import batch_each
+from gradc.autodiff.batching import batch, batch_each
 from gradc.parallel.by_value import Kept, Travels
 from gradc.runtime.bound_call import BoundCall
 from gradc.runtime.quick_call import Call, CalledByAttribute, quick_call
 from gradc.traceback import boundary
-from gradc.tracing import Tracer, current, inline, subtrace, tracer_of
+from gradc.tracing import Subtrace, Tracer, current, inline, subtrace, tracer_of
+from gradc.tracing.checks.checks import failure_in, join, of_points
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import read
 from gradc.tracing.record.argument_names import names_of_arguments
 from gradc_ir import build
+from gradc_ir.core.graph import Value
+from gradc_ir.core.sizes import Size
 from gradc_ir.errors import TraceError
 
 Function_ = Callable[..., Any]
@@ -163,12 +166,25 @@ class Mapped(Travels, CalledByAttribute):
         axes = spread_axes(self.out_axes, like, "out_axes", "the result")
         wide, varies = batch_each(sub.function, flags, size, [axis is not None for axis in axes])
         found = inline(wide, [operand for operand in operands if operand is not None])
+        self._check(sub, flags, size, [operand for operand in operands if operand is not None])
         paths = pytree.paths(like, "result")
         placed = [
             tracer if axis is None and not has else self._placed(tracer, axis, path)
             for tracer, axis, has, path in zip(found, axes, varies, paths, strict=True)
         ]
         return pytree.unflatten(sub.out_tree, placed)
+
+    def _check(
+        self, sub: Subtrace, flags: Sequence[bool], size: Size, operands: Sequence[Value]
+    ) -> None:
+        """Have the trace fail where a point fails: what the first of them raises."""
+        if sub.failing is None:
+            return
+        function, failure = sub.failing
+        wide = batch(function, flags, size)
+        trace = running()
+        points = of_points(failure, trace.builder.inline(wide, operands), size)
+        trace.failure = join(failure_in(trace), points)
 
     def _check_length(self, args: Sequence[Any]) -> None:
         if isinstance(self.in_axes, tuple | list) and len(self.in_axes) != len(args):

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from gradc.calls.signature import Parameters, Wrt, is_variable, listed, names_variables
 from gradc.calls.variable import Variable
 from gradc.tracing import call
+from gradc.tracing.array.variables import stand_for, variable_of
 from gradc.tracing.core.state import running
-from gradc.tracing.core.variables import stand_for, variable_of
 from gradc_ir.errors import ShapeError, TraceError
 
 Function_ = Callable[..., Any]

@@ -79,8 +79,10 @@ class Derivation(NamedTuple):
         types = traced.function.param_types
         floats = [leaf for leaf in leaves if types[leaf].dtype.is_float]
         wrt = tuple(floats if self.of in OF_FLOATS else leaves)
+        checks = getattr(traced, "checks", None)
+        checked = None if checks is None else checks.function
         if self.policies is None:
-            return Request(self.of, wrt, self.mode, options)
+            return Request(self.of, wrt, self.mode, options, checked=checked)
         is_joined = self._joined(traced, leaves, path_of)
         groups = self.groups
         if self.of != "jvp":
@@ -90,7 +92,7 @@ class Derivation(NamedTuple):
         from gradc.calls.apply_policies import ApplyPolicies  # few have any
 
         policed = ApplyPolicies(traced.function.name, self.policies, is_joined, groups)
-        return Request(self.of, wrt, self.mode, options, policed)
+        return Request(self.of, wrt, self.mode, options, policed, checked)
 
     def _joined(
         self, traced: TracedLike, leaves: Sequence[int], path_of: Callable[[int], str]

@@ -401,7 +401,7 @@ def is_variable(entry: Any) -> bool:
     """Whether an entry of ``wrt`` is a Variable, or what traced code sees of one."""
     if isinstance(entry, Variable | int | str):
         return isinstance(entry, Variable)
-    from gradc.tracing.core.variables import variable_of  # few ask for anything else
+    from gradc.tracing.array.variables import variable_of  # few ask for anything else
 
     return variable_of(entry) is not None
 

@@ -46,4 +46,5 @@ class Traceable(NamedTuple):
         args, kwargs = self.parameters.call_form(bound.names, bound.nests(leaves), bound.static)
         with using(self.options, is_last=is_last):
             name = self.name if self.name.isidentifier() else "f"
-            return trace(self.function, args, kwargs, name=name)
+            captures = self.options.capture
+            return trace(self.function, args, kwargs, name=name, captures=captures)

@@ -85,7 +85,7 @@ class Variable(NDArrayOperatorsMixin):
 
     def __gradc_seen__(self, lens: Any, name: str) -> Any:
         """Return what traced code sees of it: an array that is read again at every call."""
-        from gradc.tracing.core.variables import tracer_of_variable  # which a trace has loaded
+        from gradc.tracing.array.variables import tracer_of_variable  # which a trace has loaded
 
         return tracer_of_variable(self, lens, self.name or name)
 
@@ -95,7 +95,7 @@ class Variable(NDArrayOperatorsMixin):
 
     def _refuse_while_traced(self) -> None:
         if self._seen() is not None:
-            from gradc.tracing.core.variables import refuse_assignment  # which a trace has loaded
+            from gradc.tracing.array.variables import refuse_assignment  # which a trace has loaded
 
             refuse_assignment(self.name or "a variable")
 

@@ -13,6 +13,7 @@ from gradc.arguments.pytree import Structure
 from gradc.autodiff.parameters import parameters
 from gradc.control.leaf_types import LeafType, Leaves, cast_values, leaves_of
 from gradc.tracing import Tracer, call, current, subtrace, trace
+from gradc.tracing.checks.checks import refused
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
@@ -164,6 +165,8 @@ def record(
             help="branches that are not known are all recorded: write the recursion as a loop, "
             "gradc.while_loop(condition, body, carry)",
         ) from None
+    if sub.failing is not None:
+        raise refused(f"a body of {title}", "write it as Python's own loop or branch")
     used = {operand for node in sub.function.nodes for operand in node.operands}
     used.update(sub.function.results)
     # what only a discarded trace of an inner body asked for is not taken

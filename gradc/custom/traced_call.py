@@ -23,6 +23,7 @@ from gradc.custom.rule_arguments import (
     takes,
 )
 from gradc.tracing import Subtrace, Tracer, call, subtrace, tracer_of, value_of
+from gradc.tracing.checks.checks import refuse_in_rule
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make_view, root
 from gradc.tracing.core.views import Returned
@@ -245,6 +246,7 @@ class TracedCall:
             args, kwargs = self._for_rule(rule, upstream, given)
         found, of_variables = self._with_variables(rule, args, kwargs, outside)
         refuse_prints()
+        refuse_in_rule()
         wanted = [*self.arguments.by_leaf(rule, found), *of_variables]
         types = [leaf.type for leaf in (*given, *outside)]
         return [self._fit(rule, one, type_) for one, type_ in zip(wanted, types, strict=True)]
@@ -269,6 +271,7 @@ class TracedCall:
             kwargs["variables"] = list(outside) or None
         found = call(rule, *args, **kwargs)
         refuse_prints()
+        refuse_in_rule()
         flat = pytree.leaves_like(found, body.out_tree)
         if flat is None:
             raise RuleError(
@@ -293,6 +296,7 @@ class TracedCall:
         args, kwargs = self._for_rule(rule, _NOTHING, given)
         found = self.arguments.by_leaf(rule, call(rule, *args, **kwargs), "partial")
         refuse_prints()
+        refuse_in_rule()
         total: Any = None
         for partial, tangent in zip(found, tangents, strict=True):
             if partial is not None:

@@ -18,6 +18,8 @@ import numpy as np
 from gradc.kept.plain import Unkept, is_plain, plain, refuse
 from gradc.tracing.captured import outside
 from gradc.tracing.core import opaque, source
+from gradc.tracing.rewriting.rewrite import asks
+from gradc.tracing.rewriting.source_tree import lines_of
 
 # What gradc itself, and what wraps functions, puts among a function's attributes.
 _OWN_ATTRIBUTES = ("__gradc_", "__wrapped__", "__signature__", "__annotations__", "__type_params__")
@@ -44,6 +46,22 @@ def _constant(value: Any) -> Any:
     if type(value) is tuple:
         return "tuple", *map(_constant, value)
     return plain(value)
+
+
+def source_content(function: types.FunctionType) -> Any:
+    """Return the lines that a function's code comes from, as its loops are recorded from them.
+
+    None of a function without loops and branches, and where they are not at hand.
+    """
+    code = function.__code__
+    if not asks(code):
+        return None
+    return tuple(lines_of(function)[code.co_firstlineno - 1 : _last_line(code)])
+
+
+def _last_line(code: types.CodeType) -> int:
+    inner = [_last_line(each) for each in code.co_consts if isinstance(each, types.CodeType)]
+    return max([*inner, *(end for _, end, _, _ in code.co_positions() if end is not None)])
 
 
 def is_library(function: types.FunctionType) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from gradc.kept.code import MEMBERS, absent_names, is_library
 from gradc.kept.content import CACHED
+from gradc.kept.places import REWRITTEN, CodePlace
 from gradc.kept.plain import Unkept, is_plain
 from gradc.kept.reached import check_names
 from gradc.kept.steps import Check, Look, Step, answer
@@ -37,6 +38,7 @@ from gradc.tracing.core import source
 from gradc.tracing.lens.captured_containers import is_container, is_user_object
 from gradc.tracing.lens.code_names import used_names
 from gradc.tracing.lens.user_classes import is_user_class
+from gradc.tracing.rewriting.rewrite import asks, rewritten
 
 
 class Manifest(NamedTuple):
@@ -61,9 +63,10 @@ class Writer:
     ----------
     roots: what looks begin at; classes among them are those of the arguments' nests.
     imports: the modules that the traced code imports itself, by their names.
+    captures: whether loops and branches may have been recorded.
     """
 
-    def __init__(self, roots: Sequence[Any], imports: Sequence[str]) -> None:
+    def __init__(self, roots: Sequence[Any], imports: Sequence[str], captures: bool) -> None:
         self._looks: list[Look] = []
         self._found: list[Any] = []  # what each look has found: kept, so that ids stay theirs
         self._places: dict[tuple[Step, int, Any], int] = {}
@@ -73,6 +76,7 @@ class Writer:
         self._functions: list[tuple[int, types.FunctionType]] = []
         self._of_libraries: set[tuple[int, str]] = set()
         self._imports = imports
+        self._captures = captures
         for place, root in enumerate(roots):
             self._look(Step.ROOT, -1, place, root, check_of(root))
 
@@ -91,9 +95,17 @@ class Writer:
         )
         return Manifest(looks, tuple(kept), tuple(read))
 
-    def codes(self) -> list[tuple[int, types.CodeType]]:
-        """Return the code of each function that was looked at, with its look."""
-        return [(place, function.__code__) for place, function in self._functions]
+    def codes(self) -> list[tuple[CodePlace, types.CodeType]]:
+        """Return the code of each function that was looked at, and what it was traced as."""
+        found: list[tuple[CodePlace, types.CodeType]] = [
+            ((place, ()), function.__code__) for place, function in self._functions
+        ]
+        if self._captures:
+            found += [
+                ((place, (REWRITTEN,)), rewritten(function).code)
+                for place, function in self._functions
+            ]
+        return found
 
     def place_of(self, value: Any) -> int:
         """Return the look that has found an object; raises Unkept."""
@@ -212,6 +224,8 @@ class Writer:
         globals_ = self._look(Step.GLOBALS, place, None, function.__globals__, Check.NOTHING)
         names = used_names(function.__code__)
         self._look(Step.ITSELF, place, absent_names(function, names), function, Check.ABSENT)
+        if self._captures and asks(function.__code__):
+            self._look(Step.ITSELF, place, "source", function, Check.SOURCE)
         for name in names:
             found = function.__globals__.get(name)
             if isinstance(found, types.ModuleType) and outside.is_recorded(found.__name__):

@@ -11,22 +11,25 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gradc.kept.plain import Unkept
+from gradc.tracing.rewriting.rewrite import rewritten
 from gradc_ir.location import Location, Outside
 
 # Which look has found the function, which constants lead to the code that is nested in its code.
-_Place = tuple[int, tuple[int, ...]]
+CodePlace = tuple[int, tuple[int, ...]]
+# In place of the first constant: the code in which the function's loops and branches are asked for.
+REWRITTEN = -1
 
 
 class WrittenLines:
-    """Writes lines as places in the code of some functions, each with the look that found it."""
+    """Writes lines as places in the code of some functions, each with its own place."""
 
-    def __init__(self, codes: Iterable[tuple[int, types.CodeType]]) -> None:
+    def __init__(self, codes: Iterable[tuple[CodePlace, types.CodeType]]) -> None:
         self._by_name: dict[tuple[str, str], list[types.CodeType]] = {}
-        self._ids: dict[int, _Place] = {}  # of codes that stay in the other table
-        for look, code in codes:
-            self._note(code, (look, ()))
+        self._ids: dict[int, CodePlace] = {}  # of codes that stay in the other table
+        for place, code in codes:
+            self._note(code, place)
 
-    def _note(self, code: types.CodeType, place: _Place) -> None:
+    def _note(self, code: types.CodeType, place: CodePlace) -> None:
         if id(code) in self._ids:
             return
         self._ids[id(code)] = place
@@ -59,9 +62,7 @@ class WrittenLines:
 def read_line(found: Sequence[Any], data: Any) -> Location:
     """Return a line from what it was written as, and what the looks have found."""
     (look, inner), line, function, position, outside, told = data
-    code = found[look].__code__
-    for i in inner:
-        code = code.co_consts[i]
+    code = _code_in(found[look], inner)
     line += code.co_firstlineno
     if position is None:
         made = Location(code.co_filename, line, function)
@@ -71,3 +72,13 @@ def read_line(found: Sequence[Any], data: Any) -> Location:
     made.is_whole, made.derived, caller, made.named = told
     made.caller = None if caller is None else read_line(found, caller)
     return made
+
+
+def _code_in(function: types.FunctionType, inner: Sequence[int]) -> types.CodeType:
+    """Return the code that constants lead to from that of a function."""
+    code = function.__code__
+    if inner[:1] == (REWRITTEN,):
+        code, inner = rewritten(function).code, inner[1:]
+    for i in inner:
+        code = code.co_consts[i]
+    return code

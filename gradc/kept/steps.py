@@ -11,7 +11,7 @@ from enum import IntEnum
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from gradc.kept.code import absent_names, class_content
+from gradc.kept.code import absent_names, class_content, source_content
 from gradc.kept.content import array_content, capture_content, content
 from gradc.kept.plain import digest_of, plain
 from gradc.kept.reached import reached_content, unseen_code
@@ -61,6 +61,7 @@ class Check(IntEnum):
     ABSENT = 9  # names that a function uses and does not find
     TYPE = 10
     LACKS = 11  # an attribute
+    SOURCE = 12  # the text that loops and branches of a function are recorded from
 
 
 class Look(NamedTuple):
@@ -131,6 +132,7 @@ _ASK: dict[Check, Callable[[Any, Any], Any]] = {
     Check.ABSENT: lambda function, names: absent_names(function, names),
     Check.TYPE: lambda value, _: type_of(value),
     Check.LACKS: lacks,
+    Check.SOURCE: lambda function, _: source_content(function),
 }
 
 

@@ -207,7 +207,7 @@ def keep(question: Question, place: Place, made: Found | Stopped) -> None:
     try:
         if looked is None or looked.unkept:
             raise Unkept(looked.unkept[0] if looked else "it was stopped")
-        held = _written(place, looked, made)
+        held = _written(place, looked, made, question.source.options.capture)
     except (Unkept, ValueError) as why:
         _tell(question.source, why)
         return
@@ -220,12 +220,12 @@ def keep(question: Question, place: Place, made: Found | Stopped) -> None:
             files.drop(*where, old)
 
 
-def _written(place: Place, looked: LookedAt, made: Found | Stopped) -> bytes:
+def _written(place: Place, looked: LookedAt, made: Found | Stopped, captures: bool) -> bytes:
     # what only those need whose traces are not kept yet
     from gradc.kept.manifest import Writer
     from gradc.kept.places import WrittenLines
 
-    writer = Writer(place.roots.values, looked.imports)
+    writer = Writer(place.roots.values, looked.imports, captures)
     manifest = writer.manifest(looked.captures, tuple(looked.guards.values()))
     lines = WrittenLines(writer.codes())
     if isinstance(made, Stopped):

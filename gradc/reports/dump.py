@@ -7,6 +7,9 @@ from gradc.reading.python_text import python_text
 from gradc.reading.simple import simple
 from gradc.reports.steps import changed, count, print_steps
 from gradc.requests.request import Request
+from gradc.tracing import Traced
+from gradc.tracing.core.source import definition
+from gradc.tracing.rewriting.rewrite import rewritten_text
 from gradc_ir.core.graph import Function
 from gradc_ir.errors import TraceError
 from gradc_ir.text.printer import print_function, print_module
@@ -77,6 +80,14 @@ def heading(traced: Function, request: Request) -> str:
     at = f", {traced.location.short}" if traced.location else ""
     what = f"{_WORDS[request.of]} of {traced.name}{f' by {by}' if by else ''}{at}"
     return f"{what}: what is computed, over the reals"
+
+
+def dump_capture(traced: Traced) -> str:
+    """Return the rewritten code of the functions that were traced, and what became of each loop."""
+    parts = [f"# {note}" for note in traced.loops]
+    for function in traced.rewritten:
+        parts += ["", f"# {definition(function.__code__)}", rewritten_text(function)]
+    return "\n".join(parts).strip() or "# no loop or branch was rewritten"
 
 
 def walk(traced: Function, request: Request) -> list[tuple[str, Function]]:

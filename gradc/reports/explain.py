@@ -105,6 +105,8 @@ def explain(traced: Traced, request: Request) -> str:
     lines = [f"{function.name}, {request.of}: rules that fired, by line"]
     lines += _rules_by_line(firings(function, request)) or ["  none"]
     lines += _sizes(function, request)
+    if traced.loops:
+        lines += ["", "loops of Python's:", *(f"  {note}" for note in traced.loops)]
     captures = [str(capture.name) for capture in traced.captures]
     if captures:
         lines += ["", "read anew at every call (hidden inputs):"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gradc.rules.engine import Rule
@@ -19,7 +19,8 @@ class Options:
     ``stable=False`` turns the stable rules off; ``fast=True`` turns the fast ones on;
     ``debug_nans=True`` makes a value that is not finite an error; ``blas=False`` keeps large
     contractions from BLAS, so that their bits are the language's. ``rules`` are in force in this
-    function alone, whatever their kind.
+    function alone, whatever their kind. ``capture=False`` leaves loops and branches of Python's to
+    Python; ``checkpoint`` is what reverse mode keeps of those that are recorded.
     """
 
     stable: bool = True
@@ -27,6 +28,8 @@ class Options:
     debug_nans: bool = False
     blas: bool = True
     rules: tuple[Rule, ...] = ()
+    capture: bool = True
+    checkpoint: Any = None
 
 
 _DEFAULT = Options()

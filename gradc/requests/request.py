@@ -31,6 +31,8 @@ class Request:
 
     ``mode`` is of a Jacobian or a Hessian; with seeds it has these as parameters at its end.
     ``policies`` is a pass for the derivative itself, which may add results at its end.
+    ``checked`` is the function with results that nobody differentiates after its own: they are the
+    last ones of what is made, or of its first half.
     """
 
     of: str = "value"
@@ -38,3 +40,4 @@ class Request:
     mode: str | Seeds = "auto"
     options: Options = field(default_factory=Options)
     policies: PolicyPass | None = None
+    checked: Function | None = None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gradc.tracing.checks.checks import Checks
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array
 from gradc_ir.errors import GradcError, LoopError, ShapeError
@@ -32,11 +33,19 @@ class Executable:
     ----------
     kernel: the machine code, None where the function is interpreted.
     reason: why it is interpreted.
+    hidden: how many of the function's results, its last ones, only say what it has to raise.
     run: takes the arrays, one a parameter, to the results, as calling the executable does.
     """
 
-    def __init__(self, function: Function, finite: bool = False, blas: bool = False) -> None:
+    def __init__(
+        self,
+        function: Function,
+        finite: bool = False,
+        blas: bool = False,
+        checks: Checks | None = None,
+    ) -> None:
         self.function = function
+        self.hidden = 0 if checks is None else checks.hidden
         self.kernel: Kernel | None = None
         self.reason = ""
         # no method of its own: in a circle the kernel would stay until Python looks for those
@@ -53,15 +62,19 @@ class Executable:
             from gradc_codegen.compile_function import compile_function  # which loads LLVM
 
             with _lock:
-                self.kernel = compile_function(function, blas=blas)
+                self.kernel = compile_function(
+                    function, blas=blas, code=None if checks is None else checks.position(function)
+                )
             self.run = functools.partial(_run_kernel, self.kernel)
+        if checks is not None:
+            self.run = functools.partial(_run_checked, self.run, checks)
 
     def __call__(self, arrays: Sequence[Array]) -> list[Array]:
         """Return the results for the arrays, one a parameter.
 
         Raises, with the user's line: IndexError when a traced index lies outside its axis,
         LoopError when a loop takes more steps than its limit or than there is memory for,
-        NonFiniteError when it was asked to look.
+        NonFiniteError when it was asked to look, and what the function itself raises.
         """
         return self.run(arrays)
 
@@ -70,6 +83,18 @@ def _interpret(function: Function, arrays: Sequence[Array]) -> list[Array]:
     from gradc_ir.interpreter.interpret import interpret  # few calls are interpreted
 
     return list(interpret(function, arrays))
+
+
+def _run_checked(
+    run: Callable[[Sequence[Array]], list[Array]], checks: Checks, arrays: Sequence[Array]
+) -> list[Array]:
+    """Return the results that a user sees, or raise what the function asserts or raises."""
+    found = run(arrays)
+    own = len(found) - checks.hidden
+    error = checks.error(found[own:])
+    if error is not None:
+        raise error
+    return found[:own]
 
 
 def _run_kernel(kernel: Kernel, arrays: Sequence[Array]) -> list[Array]:

@@ -291,7 +291,9 @@ def _call(plan: Plan, places: _Places, prepared: Prepared, layout: CallLayout) -
     """Call the kernel, and make what the call returns."""
     results, out = prepared.results, prepared.out
     owner = prepared.executable.kernel and prepared.executable.kernel.compiled
-    count = len(layout.outputs)
+    # what is checked comes last: the kernel's status says whether to read it
+    count = len(layout.outputs) - prepared.executable.hidden
+    there = count - results.counts
     gives_back = False
     register = -1
     if out is not None:
@@ -306,11 +308,13 @@ def _call(plan: Plan, places: _Places, prepared: Prepared, layout: CallLayout) -
             targets = sorted(_targets(plan, register, out.given, marks))
         for place, target in targets:
             plan.target(target, place, layout)
-        there = count - results.counts
         gives_back = len(out.places) == there and all(
             one is not None for one in out.targets[:there]
         )
-    plan.call(layout, owner, hidden=results.counts, gives_back=gives_back)
+    zero = count - 1 if results.counts else None
+    plan.call(
+        layout, owner, hidden=range(there, len(layout.outputs)), zero=zero, gives_back=gives_back
+    )
     if gives_back:
         plan.give(register)
         return
@@ -323,8 +327,7 @@ def _call(plan: Plan, places: _Places, prepared: Prepared, layout: CallLayout) -
         plan.make_tuple(2)
         return
     whole = results.nest(shown)[0] if results.counts else results.nest(shown)
-    wanted = list(range(count - results.counts))
-    if sorted(place.number for place in _marks(whole)) == wanted:
+    if sorted(place.number for place in _marks(whole)) == list(range(there)):
         _make(plan, whole)
         return
     if results.counts or out is not None:

@@ -210,7 +210,7 @@ def result_types(executable: Executable, arrays: Sequence[Array]) -> list[Type]:
     sizes = bind_sizes(function.param_types, [array.shape for array in arrays])
     return [
         type_.with_shape(tuple([evaluate(size, sizes) for size in type_.shape]))
-        for type_ in function.result_types
+        for type_ in function.result_types[: len(function.results) - executable.hidden]
     ]
 
 

@@ -243,7 +243,10 @@ class Family:
                 reason = f"one kernel per size: {self._per_size}"
         options = self._source.options
         executables = tuple(
-            Executable(function, options.debug_nans, options.blas) for function in found.functions
+            Executable(
+                function, options.debug_nans, options.blas, None if half else found.traced.checks
+            )
+            for half, function in enumerate(found.functions)
         )
         made = Specialization(found.traced, found.request, executables, found.least)
         if len(self._made) >= _MOST_KERNELS:
@@ -263,6 +266,8 @@ class Family:
         )
         self._record(signature)
         log("compile", "%s: %s; %s", self._source.name, signature, told(phases))
+        for note in found.traced.loops:
+            log("capture", "%s: %s", self._source.name, note)
         if seconds > _LONG:
             from gradc.reports.slow import what_would_help  # few take so long
 

@@ -91,6 +91,10 @@ class LoopError(GradcError, RuntimeError):
     """A loop takes more steps than its limit."""
 
 
+class UnboundError(GradcError, UnboundLocalError):
+    """A variable has a value in some cases only, and the function reads it in all of them."""
+
+
 class NoGradientError(GradcError, LookupError):
     """An op on the path of differentiation has no derivative rule."""
 

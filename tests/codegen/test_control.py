@@ -344,6 +344,38 @@ def test_carries_that_change_places_are_not_overwritten() -> None:
         assert_same_bits(found, wanted)
 
 
+def test_places_that_are_swapped_are_not_taken_apart() -> None:
+    """LLVM unrolls the loop; what one step writes to is what the next one reads from."""
+    function = parse_function("""
+        func @f(%p0: f64[17], %p1: f64, %p2: i64) -> (f64[17], f64[16,17]) {
+          %0: i64[16] = iota
+          %1, %2: f64[17], f64[16,17] = scan %p2, %p1, %p0, %0
+            {body = @body, consts = 2, carries = 1, length = 16, reverse = false, counted = false,
+             checkpoint = none}
+          return %1, %2
+        }
+        func @body(%p0: i64, %p1: f64, %p2: f64[17], %p3: i64) -> (f64[17], f64[17]) {
+          %0: i64 = sub 16, %p3
+          %1: bool = le %p0, %0
+          %2: f64[17] = cond %1, %0, %p0, %p1, %p2 {then = @then, otherwise = @otherwise}
+          return %2, %p2
+        }
+        func @then(%p0: i64, %p1: i64, %p2: f64, %p3: f64[17]) -> f64[17] {
+          %0: i64 = sub %p0, %p1
+          %1: f64 = gather %p3, %0 {axes = [0]}
+          %2: f64 = add %p2, %1
+          %3: f64[17] = scatter_set %p3, %2, %p0 {axes = [0]}
+          return %3
+        }
+        func @otherwise(%p0: i64, %p1: i64, %p2: f64, %p3: f64[17]) -> f64[17] {
+          return %p3
+        }
+        """)
+    given = arrays([np.arange(17.0) ** 2, 2.0, 3])
+    for found, wanted in zip(kernel(function)(given), interpret(function, given), strict=True):
+        assert_same_bits(found, wanted)
+
+
 # -- failures --------------------------------------------------------------------------------------
 
 

@@ -31,7 +31,7 @@ def wrong(x):
 
 
 def refused(x):
-    if x > 0:
+    if np.spacing(x) > 0:
         return x
     return -x
 

@@ -37,7 +37,7 @@ def line_of(function: Any, offset: int = 0) -> int:
 
 
 def test_the_truth_value_of_a_traced_number() -> None:
-    @gradc.compile
+    @gradc.compile(capture=False)
     def relu(x):
         if x > 0:
             return x

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import gradc
+from gradc.tracing.rewriting import rewrite, source_tree
 from gradc_codegen import compile_function
 from gradc_ir.core.deferred import Deferred
 from tests.comparing import assert_same_bits
@@ -124,12 +125,45 @@ def test_a_size_that_is_needed_as_a_number(told: Told) -> None:
                 total = total + x[i] ** (i + 1)
             return total
 
-        return gradc.compile(f)
+        return gradc.compile(f, capture=False)
 
     f = twice(make, told, lambda f: [f.grad(np.ones(n)) for n in (2, 3, 4)])
     assert f.signatures[-1].reason == (
         "one kernel per size: a Python integer needs the size n as a number"
     )
+
+
+def looping(x):
+    total = x
+    for i in range(50):
+        total = np.sin(total) if total > 0.1 * i else total + 0.3
+    return total
+
+
+def test_recorded_loops(told: Told) -> None:
+    f = twice(lambda: gradc.compile(looping), told, lambda f: (f(0.4), f.value_and_grad(0.4)))
+    assert f(0.4) == pytest.approx(looping(0.4), rel=1e-12)
+
+
+def test_recorded_loops_are_those_of_the_source(told: Told, monkeypatch: Any) -> None:
+    """Where the source is not at hand, loops are unrolled: another graph than the kept one."""
+    gradc.compile(looping)(0.4)
+    monkeypatch.setattr(rewrite, "_known", {})
+    monkeypatch.setattr(source_tree.linecache, "getlines", lambda *_: [])
+    told.traces.clear()
+    with pytest.raises(gradc.TraceError):
+        gradc.compile(looping)(0.4)
+    assert told.traces == [False]
+
+
+def test_checks_are_not_kept(told: Told) -> None:
+    def f(x):
+        if x < 0:
+            raise ValueError("no")
+        return np.sqrt(x)
+
+    assert gradc.compile(f)(4.0) == 2.0
+    assert told.unkept == ["it asserts or raises on what it computes"]
 
 
 def test_what_changes_later_is_seen(told: Told) -> None:

@@ -19,7 +19,7 @@ def test_all_that_a_line_knows_is_kept() -> None:
     line.outside = Outside("BoundsError", "an index", "another one")
     line.is_whole, line.derived, line.named = True, "dg_", ("a", None)
     line.caller = Location.of_instruction(code, 4, code.co_firstlineno, "user")
-    written = marshal.loads(marshal.dumps(WrittenLines([(0, code)])(line)))
+    written = marshal.loads(marshal.dumps(WrittenLines([((0, ()), code)])(line)))
     again = read_line([user], written)
     assert again == line
     for name in Location.__annotations__:  # a field that is added must be kept, too

@@ -1,4 +1,7 @@
-"""A condition on a traced value: the error holds the user's own lines, rewritten with np.where."""
+"""A condition on a traced value: the error holds the user's own lines, rewritten with np.where.
+
+That is what one is told where branches are not recorded: without source, or with ``capture=False``.
+"""
 
 from __future__ import annotations
 
@@ -237,7 +240,7 @@ def cell(name: str, body: str, numpy: str = "np") -> Any:
 
 def helps(function: Any) -> str:
     with pytest.raises(gradc.TraceError) as error:
-        gradc.compile(function)(0.5)
+        gradc.compile(function, capture=False)(0.5)
     return str(error.value.help)
 
 

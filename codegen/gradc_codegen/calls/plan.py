@@ -208,7 +208,8 @@ class Plan:
         owner: Any,
         *,
         numbers: bool = True,
-        hidden: bool = False,
+        hidden: Sequence[int] = (),
+        zero: int | None = None,
         gives_back: bool = False,
     ) -> None:
         """Call a kernel, which ``owner`` keeps.
@@ -216,7 +217,8 @@ class Plan:
         Parameters
         ----------
         numbers: whether outputs without axes are scalars of NumPy, not arrays.
-        hidden: whether the last output is no result, and another call than expected if it is not 0.
+        hidden: the outputs that are no results.
+        zero: one of them, without axes; this is another call than expected if it is not 0.
         gives_back: whether all outputs have targets, which :meth:`give` returns.
         """
         count = len(layout.outputs)
@@ -227,7 +229,7 @@ class Plan:
         for i, (type_, shape) in enumerate(layout.outputs):
             dtype = type_.dtype.numpy
             target = self._targets.get(i)
-            if hidden and i == count - 1:
+            if i in hidden and not shape:
                 words += [Output.HIDDEN, 0, 0, 0, 0, 0]
             elif shape or not numbers or target is not None:
                 words += [Output.ARRAY, dtype.num, len(shape), self._numbers(shape)]
@@ -241,8 +243,11 @@ class Plan:
             Step.CALL, layout.address, sizes, is_long, layout.scratch, int(gives_back), count,
             int(bool(self._targets) or Output.BOOL in words[::6]), *words,
         )  # fmt: skip
-        if hidden:
-            self._step(Step.ZERO, count - 1, count)
+        if zero is not None:
+            self._step(Step.ZERO, zero, count)
+        for i in hidden:
+            if layout.outputs[i][1]:
+                self._step(Step.DROP, i)
         cells.keep_scratch(layout.scratch)
 
     def push(self, output: int) -> None:

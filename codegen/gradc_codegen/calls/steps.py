@@ -68,6 +68,7 @@ class Step(enum.IntEnum):
     CALL = 19
     ZERO = 34  # slot of an output, how many there are: go on if it is 0
     PUSH = 20  # slot of an output
+    DROP = 37  # slot of an output, which is no result
     NONE = 21
     TUPLE = 22  # how many of the last results it takes
     LIST = 23

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradc_codegen.abi import Signature
+from gradc_codegen.abi import Signature, Status
 
 
 def uniform_name(kernel: str) -> str:
@@ -10,11 +10,12 @@ def uniform_name(kernel: str) -> str:
     return f"{kernel}_call"
 
 
-def uniform_text(signature: Signature, kernel: str) -> str:
+def uniform_text(signature: Signature, kernel: str, code: int | None = None) -> str:
     """Return the LLVM text of a kernel's uniform form, for the module that defines the kernel.
 
     ``int32 NAME_call(const void *const *inputs, void *const *outputs, const int64 *sizes,
-    void *work)``: numbers, too, are passed by their addresses.
+    void *work)``: numbers, too, are passed by their addresses. ``code``: the output that says which
+    check has failed, if one has; it returns FAILED then.
     """
     lines: list[str] = []
     values: list[str] = []
@@ -31,10 +32,18 @@ def uniform_text(signature: Signature, kernel: str) -> str:
         loaded(lines, "ptr", "%outputs", position) for position in range(len(signature.outputs))
     ]
     lines.append(f'  %status = call i32 @"{kernel}"({", ".join([*values, "ptr %work"])}) noinline')
+    status = "%status"
+    if code is not None:
+        lines.append(f"  %code = load i64, ptr %outputs.{code}")
+        lines.append("  %failed = icmp ne i64 %code, 0")
+        lines.append("  %ran = icmp eq i32 %status, 0")
+        lines.append("  %checked = and i1 %failed, %ran")
+        status = "%found"
+        lines.append(f"  {status} = select i1 %checked, i32 {int(Status.FAILED)}, i32 %status")
     body = "\n".join(lines)
     return (
         f'define signext i32 @"{uniform_name(kernel)}"'
-        f"(ptr %inputs, ptr %outputs, ptr %sizes, ptr %work) {{\n{body}\n  ret i32 %status\n}}\n"
+        f"(ptr %inputs, ptr %outputs, ptr %sizes, ptr %work) {{\n{body}\n  ret i32 {status}\n}}\n"
     )
 
 

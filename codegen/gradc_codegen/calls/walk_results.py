@@ -217,6 +217,14 @@ def _push(w: Walker) -> None:
     w.next(2)
 
 
+@writes(Step.DROP)
+def _drop(w: Walker) -> None:
+    place = w.place("results", w.operand(0))
+    w.call("void", "Py_DecRef", f"ptr {w.load('ptr', place)}")
+    w.emit(f"store ptr null, ptr {place}")
+    w.next(2)
+
+
 @writes(Step.NONE)
 def _none(w: Walker) -> None:
     nothing = w.known("None")

@@ -26,7 +26,7 @@ from gradc_codegen.lower.reducing.running import Running, narrowed
 from gradc_codegen.lower.row_stores import RowStores
 from gradc_codegen.lower.transpose_blocks import transpose
 from gradc_codegen.lower.triangular_bounds import counts
-from gradc_codegen.nest.carry_storage import left_open
+from gradc_codegen.nest.carry_storage import Way, left_open, ways
 from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Part, Statement, StatementKind
 from gradc_codegen.scalar.lower_scalar import lower_scalar, lower_word, select
 from gradc_codegen.schedule.lanes import functions_among, functions_in
@@ -126,14 +126,17 @@ class FunctionLowering:
         """Return a body of a node of control flow as a function of the module."""
         found = self._bodies.get((node, position))
         if found is None:
+            nests = self._nest.bodies[node]
             found = self._bodies[node, position] = self._write_body(
-                self._nest.bodies[node][position],
+                nests[position],
                 self._plan.bodies[node][position],
                 self.writer.runs_often or node.op.name in ("scan", "while"),
+                Way.DOUBLE_BUFFERED in ways(node, nests) and position == len(nests) - 1,
             )
         return found
 
-    def _write_body(self, nest: LoopNest, made: Plan, repeats: bool) -> Body:
+    def _write_body(self, nest: LoopNest, made: Plan, repeats: bool, swaps: bool) -> Body:
+        """Write a body; ``swaps``: the places of some of its carries change at each step."""
         name = self._module.fresh(f"{self._module.name}.body")
         signature = Signature.of(nest.function, symbols=tuple(self._symbols))
         inner = FunctionLowering(self._module, name, nest, made, signature, self._symbols)
@@ -141,7 +144,8 @@ class FunctionLowering:
         inner.writer.runs_often = repeats and few
         parameters = signature.llvm_parameters_of_body(nest.overwrites)
         inner.body_of(nest.body)
-        self._define(inner, f"@{name}({parameters})")
+        # once it is inlined, LLVM takes two places for apart in all steps that are in one
+        self._define(inner, f"@{name}({parameters}){' noinline' if swaps else ''}")
         return Body(f"@{name}", inner.fails, inner.writer.guarded_reads)
 
     def _define(self, inner: FunctionLowering, head: str) -> None:

@@ -174,7 +174,7 @@ def _with_attributes(text: str, how: Effort, width: int, attributes: str) -> str
     def define(match: re.Match[str]) -> str:
         head = match[1]
         apart = how.keep_apart and head.startswith("define internal ")
-        more = " noinline" if apart and "alwaysinline" not in head else ""
+        more = " noinline" if apart and "inline" not in head else ""
         if AS_WRITTEN in head:
             more = " optnone"
         elif how.as_written and "@gradc." not in head:

@@ -12,6 +12,7 @@ from gradc.tracing.advice.ignored_options import instead_of
 from gradc.tracing.array import flat
 from gradc.tracing.array.numbers import NUMBERS
 from gradc.tracing.array.operators import OPERATORS, operate, python_type
+from gradc.tracing.array.variables import assign_value, value_of_variable
 from gradc.tracing.core.as_tracer import cast
 from gradc.tracing.core.promote import supported
 from gradc.tracing.core.source import trace_error
@@ -26,7 +27,6 @@ from gradc.tracing.core.tracer import (
     told_type,
     weak_number,
 )
-from gradc.tracing.core.variables import assign_value, value_of_variable
 from gradc.tracing.indexing import indexing
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.dispatch import Mapped

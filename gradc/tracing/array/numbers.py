@@ -11,11 +11,13 @@ import numpy as np
 from gradc.tracing.array.operators import operate
 from gradc.tracing.building.needed import need_number
 from gradc.tracing.building.weak_numbers import as_integer
+from gradc.tracing.captured.top import state
+from gradc.tracing.checks.texts import Written, mark
 from gradc.tracing.core import source
 from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.table import TABLE, AnyFunction
-from gradc.tracing.core.tracer import Tracer
+from gradc.tracing.core.tracer import Tracer, read
 from gradc.tracing.indexing import indexing
 
 
@@ -193,7 +195,7 @@ def _floor(name: str) -> Callable[[Tracer], Any]:
 def _format(self: Tracer, spec: str) -> str:
     known = self.known
     if known is None:
-        return str(self)
+        return _marked(self, lambda number: format(number, spec))
     return format(known[()] if known.ndim == 0 else known, spec)
 
 
@@ -204,7 +206,15 @@ def _repr(self: Tracer) -> str:
 
 def _str(self: Tracer) -> str:
     known = self.known
-    return f"{self!r} (gradc.debug_print shows numbers)" if known is None else str(known)
+    return _marked(self, str) if known is None else str(known)
+
+
+def _marked(self: Tracer, write: Callable[[Any], str]) -> str:
+    """Return what stands for an unknown number in a text."""
+    trace = state.top
+    if trace is None or trace.adopt is None:
+        return f"{self!r} (gradc.debug_print shows numbers)"
+    return mark(Written(read(self), trace, self.weak, self.scalar, write))
 
 
 # Special method -> what answers it; attached to the tracer.

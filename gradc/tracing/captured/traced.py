@@ -49,6 +49,9 @@ class Traced:
     least: what symbolic sizes must be at least, since the graph of smaller ones is another one.
     unkept: why the trace is not kept on disk: it hangs on more than what it reads by names.
     imports: the modules that were imported while tracing.
+    checks: what it asserts and raises at every call, None for nothing.
+    loops: what became of its loops.
+    rewritten: the functions whose loops and branches were asked for.
     """
 
     function: Function
@@ -62,6 +65,9 @@ class Traced:
     least: Mapping[Size, int] = field(default_factory=dict)
     unkept: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
+    checks: Any = None
+    loops: tuple[Any, ...] = ()
+    rewritten: tuple[Any, ...] = ()
 
     @property
     def looked(self) -> Looked:

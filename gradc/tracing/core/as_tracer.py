@@ -15,13 +15,14 @@ from gradc.tracing.core.promote import (
     supported,
     unify,
 )
+from gradc.tracing.core.rows import rows_together
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer, make, make_known, read, size_tracer
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.core.sizes import Size
+from gradc_ir.core.sizes import Shape, Size
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ShapeError
 
@@ -56,21 +57,30 @@ def stacked(parts: Sequence[Any], dtype: DType | None = None) -> Tracer:
         supported(plain.dtype)
         return make_known(plain)
     trace = running()
-    tracers = [as_tracer(part) for part in parts]
+    together = [
+        part if isinstance(part, Value) else as_row(read(as_tracer(part)))
+        for part in rows_together(parts)
+    ]
     # Python numbers count as float64, int64 or bool here
-    wanted = dtype or common_dtype([tracer.type.dtype for tracer in tracers])
-    values = [build.cast(read(tracer), wanted) for tracer in tracers]
-    shape = values[0].type.shape
+    wanted = dtype or common_dtype([value.type.dtype for value in together])
+    values = [build.cast(value, wanted) for value in together]
+    shape = values[0].type.shape[1:]
     for value in values:
 
-        def error(value: Value = value) -> ShapeError:
+        def error(have: Shape = value.type.shape[1:]) -> ShapeError:
             return shape_error(
-                f"an array is made of parts of different shapes ({shape} and {value.type.shape})",
+                f"an array is made of parts of different shapes ({shape} and {have})",
             )
 
-        same_shape(value.type.shape, shape, error)
-    rows = [build.reshape(value, (1, *shape)) for value in values]
-    return make(trace, build.concatenate(rows, 0))
+        same_shape(value.type.shape[1:], shape, error)
+    return make(
+        trace, build.concatenate([build.reshape(v, (v.type.shape[0], *shape)) for v in values], 0)
+    )
+
+
+def as_row(value: Value) -> Value:
+    """Return a value with one more axis in front, of size 1."""
+    return build.reshape(value, (1, *value.type.shape))
 
 
 def cast(a: Any, dtype: Any, copy: bool = True) -> Tracer:

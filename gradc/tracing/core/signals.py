@@ -1,4 +1,4 @@
-"""What stops a trace for a reason that is not the user's fault: a size has to be known.
+"""What stops a trace, or a part of it, for a reason that is not the user's fault.
 
 All derive from BaseException, so that an ``except Exception`` in the user's function cannot
 swallow them and let a wrong graph be recorded.
@@ -49,6 +49,21 @@ class NeedsConcreteSize(BaseException):
             help=f"give {names} as a number in the spec, or write the loop as one array "
             "expression, or with gradc.scan or gradc.fori_loop",
         )
+
+
+class HasEffect(BaseException):
+    """What acts on the world was called in a loop or branch that is being recorded.
+
+    Parameters
+    ----------
+    what: what was called.
+    at: the user's line.
+    """
+
+    def __init__(self, what: str, at: Location | None) -> None:
+        self.what = what
+        self.at = at
+        super().__init__(f"{what} acts on the world")
 
 
 class NeedsNumber(BaseException):

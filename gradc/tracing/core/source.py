@@ -280,6 +280,18 @@ def location() -> Location | None:
     return None if frame is None else _lines_of(frame.f_code).at(frame.f_lasti)[0]
 
 
+def location_of(error: BaseException) -> Location | None:
+    """Return the user's innermost line that an exception came through."""
+    found: Location | None = None
+    step = error.__traceback__
+    while step is not None:
+        lines = _lines_of(step.tb_frame.f_code)
+        if not lines.unseen:
+            found = lines.at(step.tb_lasti)[0]
+        step = step.tb_next
+    return found
+
+
 def definition(code: CodeType) -> Location:
     """Return the line of a function's ``def``, below its decorators when its source is at hand."""
     line, name = code.co_firstlineno, code.co_name

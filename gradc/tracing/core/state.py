@@ -70,6 +70,25 @@ class Trace:
         # what symbolic sizes are at least, where smaller ones are recorded as other ops
         self.least: dict[Size, int] = {}
         self.wide_integers: set[Value] = set()
+        # variables that a branch or a loop left unbound, by code and name: where, and why
+        self.unbound: dict[tuple[Any, str], tuple[Any, str]] = {}
+        # values of variables that are there only where a block was not left, by their ids
+        self.partial: dict[int, Any] = {}
+        # the user's functions whose code was rewritten
+        self.rewritten: list[Any] = []
+        # what became of its loops, by their sites; how many of its nodes were looked at for bodies
+        self.loops: dict[Any, Any] = {}
+        self.control_nodes = self.body_nodes = 0
+        # what has failed so far, and the checks that may, which the outermost trace has
+        self.failure: Any = None
+        self.checks: list[Any] = []
+        # numbers in texts, which are known when the program runs
+        self.texts: list[Any] = []
+        # in a trace of a loop's body, the number of the step and the line of the loop
+        self.step: tuple[Value, Trace] | None = None
+        self.step_of = 0
+        # takes over an array of an outer trace that is about to be assigned to
+        self.adopt: Callable[[Any], None] | None = None
         self.recording = 0  # how many functions of NumPy are being recorded, one inside another
         # arguments that are numbers, and those where it counts whether they are Python's
         self.numbers: frozenset[int] = frozenset()

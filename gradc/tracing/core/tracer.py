@@ -14,6 +14,7 @@ from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Array, DType, Type, dtype_of
+from gradc_ir.errors import TraceError
 
 
 class Tracer:
@@ -173,10 +174,14 @@ def make_view(parent: Tracer, view: View, shape: tuple[Size, ...] = ()) -> Trace
         tracer.contiguous = bool(array.flags.c_contiguous)
         return tracer
     tracer.contiguous = view.keeps_contiguous and parent.contiguous
-    if parent._trace is not state.top:
-        # a view of an outer array belongs to this trace, and neither can be written in it
+    owner = root(parent)._trace
+    if owner is not state.top:
+        # a view of an outer array belongs to this trace
         tracer._value = view.forward(read(parent))
         tracer._trace = _running(state.top)
+        if _may_adopt(owner):
+            return tracer
+        # and neither can be written in it
         tracer._parent = None
         tracer._why_fixed = _why_outside(tracer._trace)
     elif view.certain:
@@ -198,6 +203,16 @@ _PLACES = {
     **dict.fromkeys(("gradc.scan", "gradc.fori_loop", "gradc.while_loop"), "a part of the carry"),
     **dict.fromkeys(("gradc.cond", "gradc.switch"), "an operand"),
 }
+
+
+def _may_adopt(owner: Trace) -> bool:
+    """Whether arrays of an outer trace may be assigned to in the running one."""
+    step: Trace | None = state.top
+    while step is not None and step is not owner:
+        if step.adopt is None:
+            return False
+        step = step.outer
+    return step is not None
 
 
 def root(tracer: Tracer) -> Tracer:
@@ -241,32 +256,49 @@ def _refresh(tracer: Tracer) -> None:
     while step._parent is not None:
         chain.append(step)
         step = step._parent
-    version = step._version
     # an inner trace may be the one that asks
-    with tracer._trace.builder:
-        _refresh_chain(chain[::-1], version)
+    before, state.top = state.top, step._trace
+    try:
+        with step._trace.builder:
+            _refresh_chain(chain[::-1], step)
+    finally:
+        state.top = before
 
 
-def _refresh_chain(chain: list[Tracer], version: int) -> None:
+def _refresh_chain(chain: list[Tracer], base: Tracer) -> None:
+    version = base._version
     for view in chain:
         parent, how = view._parent, view._view
         assert parent is not None
         assert how is not None
         if view._seen == version:
             continue
+        view._trace = base._trace
         if not how.certain:
             _refuse_uncertain()
         if parent._known is not None and how.follows_known:
             view._value = None
+            if view._known is None:  # the base was not known for a while
+                view._known = how.known(parent._known)
         else:
             view._known = None
             view._value = how.forward(parent._value or _first_value(parent, parent._trace))
         view._seen = version
 
 
+_UNCERTAIN = "an array was assigned to that may or may not share memory with another one in use"
+# Why an array is not assigned to after a recorded loop or branch.
+MAY_BE = "a branch or a loop may have made it another name for an array: copy it first, x.copy()"
+
+
+def may_share(error: TraceError) -> bool:
+    """Whether an error is for an assignment to an array that may have another name."""
+    return error.what == _UNCERTAIN or error.help == MAY_BE
+
+
 def _refuse_uncertain() -> NoReturn:
     raise trace_error(
-        "an array was assigned to that may or may not share memory with another one in use",
+        _UNCERTAIN,
         help="reshape of an array that is not contiguous sometimes copies; say which: .copy()",
     )
 
@@ -275,15 +307,21 @@ def refuse_write(tracer: Tracer) -> None:
     """Raise TraceError when the array, or an array it is a view of, must not be assigned to."""
     step: Tracer | None = tracer
     why: str | None = None
+    base = root(tracer)
+    is_outside = base._trace is not state.top
+    if is_outside and not _may_adopt(base._trace):
+        why = _why_outside(_running(state.top))
     while step is not None:
-        if step._trace is not state.top:
-            why = _why_outside(_running(state.top))
         why = why or step._why_fixed
         if step._parent is not None and step._view is not None and not step._view.certain:
             _refuse_uncertain()
         step = step._parent
     if why:
         raise trace_error("this array cannot be assigned to", help=why)
+    if is_outside:
+        trace = _running(state.top)
+        assert trace.adopt is not None
+        trace.adopt(base)
 
 
 def write(tracer: Tracer, part: Value) -> None:

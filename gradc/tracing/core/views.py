@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gradc.tracing.captured.top import state
+from gradc.tracing.core.state import running
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
@@ -90,17 +92,25 @@ class Element(View):
     follows_known = False
 
     def __init__(self, indices: tuple[Value, ...], axes: tuple[int, ...]) -> None:
-        self.indices = indices
+        self._indices = indices
+        self._trace = running()
         self.axes = axes
         self.keeps_contiguous = axes == tuple(range(len(axes)))
 
+    def indices(self) -> tuple[Value, ...]:
+        """Return the integers, in the running trace."""
+        trace = state.top
+        if trace is None or trace is self._trace:
+            return self._indices
+        return tuple(trace.lift(index, self._trace) for index in self._indices)
+
     def forward(self, base: Value) -> Value:
         """Return the view's elements."""
-        return build.gather(base, self.indices, self.axes)
+        return build.gather(base, self.indices(), self.axes)
 
     def backward(self, base: Value, part: Value) -> Value:
         """Return the base with those elements replaced."""
-        return build.scatter_set(base, part, self.indices, self.axes)
+        return build.scatter_set(base, part, self.indices(), self.axes)
 
 
 class Permuted(View):
@@ -169,6 +179,7 @@ class Returned(View):
     """
 
     certain = False
+    follows_known = False
 
     def __init__(self, value: Value) -> None:
         self.value = value

@@ -22,8 +22,10 @@ from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import TABLE, AnyFunction, call
 from gradc.tracing.core.tracer import Tracer, shape_of
 from gradc.tracing.lens import unseen
+from gradc.tracing.lens.effects import acting_builtins
 from gradc.tracing.lens.modules import is_seen_module, see_numpy
 from gradc.tracing.lens.number_types import NUMBER_TYPES, is_instance, stands_for
+from gradc.tracing.lens.sequences import SEQUENCES
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class, seen_super
 
 
@@ -238,8 +240,14 @@ def _note_import(
             trace.root.imports[each] = None
 
 
-def seen_builtins(see: Callable[[Any], Any]) -> dict[str, Any]:
-    """Return the builtins of a trace; ``see`` is what imported modules are passed through."""
+def seen_builtins(see: Callable[[Any], Any], captures: bool) -> dict[str, Any]:
+    """Return the builtins of a trace.
+
+    Parameters
+    ----------
+    see: what imported modules are passed through.
+    captures: whether loops over them may become one operation.
+    """
 
     def seen_import(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -253,5 +261,8 @@ def seen_builtins(see: Callable[[Any], Any]) -> dict[str, Any]:
 
     own = dict(vars(builtins))
     own.update({name: replaced for name, (_, replaced) in BUILTINS.items()})
+    if captures:
+        own.update({name: replaced for name, (_, replaced) in SEQUENCES.items()})
+        own.update(acting_builtins(own))
     own["__import__"] = seen_import
     return own

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.arguments.as_array import computes_otherwise
+from gradc import on_need
 from gradc.tracing.captured.captures import Capture, Guard, SameElements, SameObject
 from gradc.tracing.captured.reads import (
     Attribute,
@@ -32,11 +32,14 @@ from gradc.tracing.captured.reads import (
 )
 from gradc.tracing.core import source
 from gradc.tracing.core.state import Trace
-from gradc.tracing.core.table import TABLE, AnyFunction
+from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import Tracer, hide_type, make_hidden
 from gradc.tracing.lens import captured_containers
 from gradc.tracing.lens.builtins import BUILTINS, seen_builtins, seen_type
+from gradc.tracing.lens.captured_arrays import Origin, is_capturable
 from gradc.tracing.lens.code_names import refuse_stores, used_names
+from gradc.tracing.lens.effects import Acting, acts
+from gradc.tracing.lens.inlined import Inlined
 from gradc.tracing.lens.math_module import see_math
 from gradc.tracing.lens.modules import (
     DRAWING,
@@ -51,8 +54,8 @@ from gradc.tracing.lens.modules import (
 from gradc.tracing.lens.scipy_module import belongs_to_scipy, see_scipy
 from gradc.tracing.lens.unseen import Unseen, is_library_object, is_unseen
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class
-from gradc_ir.core.graph import Value
-from gradc_ir.core.types import _FROM_NUMPY as _SUPPORTED
+from gradc.tracing.rewriting.expressions import RUNTIME
+from gradc.tracing.rewriting.rewrite import rewritten
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import TraceError
 
@@ -61,57 +64,29 @@ _CACHED = type(functools.lru_cache(maxsize=1)(lambda: None))
 _PLAIN = (int, float, complex, str, bytes, type(None), np.generic)
 
 
-class Inlined:
-    """An object that is called in its own way inside a trace; for all else it is itself."""
-
-    def __init__(self, original: Any, run: AnyFunction) -> None:
-        self.__gradc_original__ = original
-        self.__gradc_run__ = run
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run inside the trace."""
-        return self.__gradc_run__(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__gradc_original__, name)
-
-
-class Origin:
-    """Makes the parameter of a captured array when it is first used."""
-
-    def __init__(self, capture: Capture) -> None:
-        self.capture = capture
-        self.has_told = False
-
-    def tell_type(self) -> Type:
-        """Return the type, on which the trace hangs even if it never reads the array."""
-        self.has_told = True
-        return self.capture.type
-
-    def read(self, tracer: Tracer, trace: Trace) -> Value:
-        """Return the new hidden input, a parameter of the outermost trace, in this trace."""
-        value = tracer._value = tracer._trace.root.hidden_input(self.capture)
-        return trace.lift(value, tracer._trace)
-
-
 class Lens:
     """What one trace sees. Copies are remembered, so that a shared helper stays one function."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, captures: bool = True) -> None:
         self.trace: Trace | None = None
+        self._captures = captures  # whether loops and branches are
         self._copies: dict[int, tuple[Any, Any]] = {}
         self._globals: dict[int, tuple[dict[str, Any], dict[str, Any], set[str]]] = {}
         self._cells: dict[int, tuple[Any, Any]] = {}
         self._arrays: dict[tuple[int, str], tuple[Any, Tracer]] = {}
         self.variables: dict[int, Tracer] = {}
         self._holders: list[tuple[str, Any, Any]] = []
-        self._builtins = seen_builtins(self.see)
+        self._builtins = seen_builtins(self.see, captures)
 
     def see(self, value: Any) -> Any:
         """Return a value as traced code sees it; arrays, nameless here, stay as they are."""
         kind = type(value)
         if kind in (Tracer, int, float, str, bool, tuple, list, dict) or value is None:
             return value
+        acting = acts(value) if self._captures else None
+        if acting is not None:
+            seen = see_module(value, self) if kind is types.ModuleType else value
+            return Acting(seen, acting)
         if kind is types.FunctionType:
             return self._function(value)
         if is_unseen(value):
@@ -182,7 +157,7 @@ class Lens:
         self, value: Any, identity: tuple[int, str], name: str, fetch: Callable[[], Any]
     ) -> Any:
         """Return what traced code sees of a value that ``fetch`` reads again at every call."""
-        if isinstance(value, np.ndarray) and _is_capturable(value):
+        if isinstance(value, np.ndarray) and is_capturable(value):
             found = self._arrays.get(identity)
             if found is None:
                 assert self.trace is not None
@@ -314,6 +289,8 @@ class Lens:
         if self.trace is not None:
             self.trace.captures.clear()
             self.trace.guards.clear()
+            self.trace.rewritten.clear()
+            self.trace.partial.clear()
 
     def _function(self, function: types.FunctionType) -> Any:
         found = self._copies.get(id(function))
@@ -345,7 +322,7 @@ class Lens:
         own = SameObject(function.__name__, code, CodeOf(function))
         self.guard((id(function), "__code__"), own)
         copy = types.FunctionType(
-            code,
+            self._rewritten(function) if self._captures else code,
             self._seen_globals(function),
             function.__name__,
             closure=self._seen_closure(function),
@@ -371,6 +348,16 @@ class Lens:
         copy.__dict__.update(function.__dict__)
         return copy
 
+    def _rewritten(self, function: types.FunctionType) -> types.CodeType:
+        """Return the code of a function with its loops and branches asked for, if they can be."""
+        found = rewritten(function)
+        if found.note and self.trace is not None:
+            place = source.definition(function.__code__)
+            self.trace.note(f"{place}: its loops and branches are Python's: {found.note}")
+        if found.sites and self.trace is not None:
+            self.trace.rewritten.append(function)
+        return found.code
+
     def _dispatched(self, function: Any) -> Inlined:
         """Return what functools.singledispatch made; it asks for the type that a tracer shows."""
 
@@ -387,6 +374,8 @@ class Lens:
             copy = dict(original)
             copy[source.MARK] = True
             copy["__builtins__"] = self._builtins
+            if self._captures:
+                copy[RUNTIME] = _runtime()
             found = self._globals[id(original)] = (original, copy, set())
         _, copy, seen = found
         for name in used_names(function.__code__):
@@ -413,9 +402,8 @@ class Lens:
                 copy.cell_contents = self.captured(read(), (id(cell), name), name, read)
 
 
-def _is_capturable(array: Any) -> bool:
-    kind: Any = type(array)
-    return array.dtype in _SUPPORTED and (kind is np.ndarray or not computes_otherwise(kind))
+def _runtime() -> types.ModuleType:
+    return next(on_need.loaded(on_need.CAPTURE))
 
 
 def _wraps_seen(function: types.FunctionType) -> bool:

@@ -7,7 +7,7 @@ import inspect
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from gradc.tracing import numpy as numpy
 from gradc.tracing.array import members
 from gradc.tracing.captured.top import state
 from gradc.tracing.captured.traced import Looked, Traced
+from gradc.tracing.checks.checks import Checks, Failure, failure_in, join
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.leaves import PythonNumber, abstract
@@ -29,17 +30,18 @@ from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import AnyFunction
-from gradc.tracing.core.tracer import Tracer, as_weak, make, may_be_weak, read
+from gradc.tracing.core.tracer import Tracer, as_weak, make, may_be_weak, may_share, read
 from gradc.tracing.lens.lens import Lens
 from gradc.tracing.lens.modules import CastingType
 from gradc.tracing.lens.user_classes import see_named_tuples
 from gradc.tracing.record import debug_print
 from gradc.tracing.record.argument_names import names_of_arguments
+from gradc.tracing.record.unbound import unbound_error
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Type
-from gradc_ir.errors import TraceError
+from gradc_ir.errors import GradcError, TraceError
 from gradc_ir.location import Location
 
 members.attach()
@@ -55,13 +57,15 @@ class Subtrace:
 
     ``function`` is closed: its parameters are the leaves of the arguments, then what it captured.
     ``operands`` are the outer values for all of them, in order, None for a leaf that was a type;
-    ``captured`` is the tail of it that was captured.
+    ``captured`` is the tail of it that was captured. ``failing``: what it asserts and raises, as a
+    function of the same parameters, where that is not handed on to the trace around it.
     """
 
     function: Function
     operands: tuple[Value | None, ...]
     captured: tuple[Value, ...]
     out_tree: Structure
+    failing: tuple[Function, Failure] | None = None
 
 
 def trace(
@@ -70,6 +74,7 @@ def trace(
     kwargs: Mapping[str, Any] | None = None,
     *,
     name: str | None = None,
+    captures: bool = True,
 ) -> Traced:
     """Record a function.
 
@@ -79,6 +84,8 @@ def trace(
     args: nests of leaves; a leaf is a Type, a PythonNumber, a Static, a number or an array.
     kwargs: the same for arguments given by name.
     name: the name of the Function, by default that of ``fn``.
+    captures: whether loops and branches of Python's may become operations; they do not where
+        what comes after one assigns to an array that may be one from before it.
 
     A traced function never changes its caller's arrays: an argument that it assigns to is a copy of
     its own. Arguments count as C-contiguous, which decides what reshape shares with what, and two
@@ -96,12 +103,27 @@ def trace(
     types = [abstract(leaf, path) for leaf, path in zip(leaves, paths)]
     solved: dict[str, Size] = {}
     before: list[Looked] = []
+    refused: TraceError | None = None
     while True:
         given = [_substituted(leaf, solved) for leaf in types]
         try:
-            return _trace_once(
-                fn, given, paths, in_tree, tuple(kwargs), name or _name_of(fn), solved, before
+            found = _trace_once(
+                fn,
+                given,
+                paths,
+                in_tree,
+                tuple(kwargs),
+                name or _name_of(fn),
+                solved,
+                before,
+                captures and refused is None,
             )
+        except GradcError as error:
+            if refused is not None:
+                raise refused from None
+            if not (captures and isinstance(error, TraceError) and may_share(error)):
+                raise
+            refused, solved = error, {}
         except SizesMustMatch as question:
             if question.looked is not None:
                 before.append(question.looked)
@@ -111,6 +133,13 @@ def trace(
             symbol, size = _keep_first(answer, given)
             solved = {key: sizes.substitute(old, {symbol: size}) for key, old in solved.items()}
             solved[symbol] = size
+        else:
+            return found if refused is None else _noted(found, refused)
+
+
+def _noted(found: Traced, why: TraceError) -> Traced:
+    note = f"{why.at}: loops are unrolled: {why.what}"
+    return replace(found, log=(*found.log, note))
 
 
 def _keep_first(answer: tuple[str, Size], given: Sequence[Any]) -> tuple[str, Size]:
@@ -139,10 +168,11 @@ def _trace_once(
     name: str,
     solved: Mapping[str, Size],
     before: Sequence[Looked],
+    captures: bool,
 ) -> Traced:
     if state.top is not None:
         raise trace_error("trace() inside of a trace: use subtrace()")
-    with closing(Lens()) as lens, Trace(None, lens) as running_trace:
+    with closing(Lens(captures=captures)) as lens, Trace(None, lens) as running_trace:
         lens.trace = running_trace
         running_trace.looked_before(before)
         given, names = [], running_trace.names
@@ -163,6 +193,8 @@ def _trace_once(
         try:
             result = lens.see(fn)(*args, **dict(zip(keywords, values)))
             results, out_tree = _results(result, name)
+        except NameError as error:
+            raise unbound_error(error, running_trace) or error from None
         except (NeedsConcreteSize, NeedsNumber, SizesMustMatch) as stop:
             lens.guard_types()
             stop.looked = running_trace.looked()
@@ -171,17 +203,20 @@ def _trace_once(
         lens.check_holders()
         if running_trace.prints:
             running_trace.keep_not("it prints numbers at every call")
-        captures, guards, unkept, imports = running_trace.looked()
+        if running_trace.failure is not None:
+            running_trace.keep_not("it asserts or raises on what it computes")
+        hidden, guards, unkept, imports = running_trace.looked()
         deciding = running_trace.deciding
+        asked = tuple(running_trace.rewritten)
     out_tree = pytree.normal(out_tree)
-    names += _distinct([capture.name for capture in captures], names)
+    names += _distinct([capture.name for capture in hidden], names)
     function = running_trace.builder.function(
         name, running_trace.params, results, names=names, location=_location_of(fn)
     )
     return Traced(
         function,
         out_tree,
-        captures,
+        hidden,
         deciding,
         tuple(guards.values()),
         dict(solved),
@@ -190,7 +225,22 @@ def _trace_once(
         dict(running_trace.least),
         unkept,
         imports,
+        _checks(running_trace, function),
+        tuple(running_trace.loops.values()),
+        asked,
     )
+
+
+def _checks(trace: Trace, function: Function) -> Checks | None:
+    failure: Failure | None = trace.failure
+    if failure is None:
+        return None
+    results = [*function.results, *failure.values]
+    whole = trace.builder.function(
+        function.name, trace.params, results, names=function.names, location=function.location
+    )
+    checks = tuple(check for _, check in trace.checks)
+    return Checks(whole, checks, tuple(failure.numbers))
 
 
 # A line that made more nodes than this was a loop that Python ran.
@@ -326,8 +376,25 @@ def subtrace(
     names = [inner.called.get(param, f"p{i}") for i, param in enumerate(inner.params)]
     function = inner.builder.function(_name_of(fn), inner.params, results, names, _location_of(fn))
     running()
-    outer.prints += debug_print.hand_out(inner, [*operands, *captured], outer.builder)
-    return Subtrace(function, (*operands, *captured), captured, out_tree)
+    every = (*operands, *captured)
+    outer.prints += debug_print.hand_out(inner, every, outer.builder)
+    return Subtrace(function, every, captured, out_tree, _failing(inner, outer, every))
+
+
+def _failing(
+    inner: Trace, outer: Trace, operands: Sequence[Value | None]
+) -> tuple[Function, Failure] | None:
+    """Hand on what a function asserts and raises, to where it is called; else return it."""
+    failure: Failure | None = inner.failure
+    if failure is None:
+        return None
+    function = inner.builder.function("checks", inner.params, failure.values)
+    if inner.body_of is not None or None in operands:
+        return function, failure
+    given = [operand for operand in operands if operand is not None]
+    made = failure.of(outer.builder.inline(function, given))
+    outer.failure = join(failure_in(outer), made)
+    return None
 
 
 def _weak_of(leaf: Any) -> type | None:

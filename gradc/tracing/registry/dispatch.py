@@ -110,6 +110,8 @@ class Mapped:
         written += [x for x in (out if isinstance(out, tuple) else (out,)) if type(x) is Tracer]
         for tracer in written:
             refuse_write(tracer)
+        if any(tracer.known is None for tracer in written):
+            return self(*args, **kwargs)  # of an outer trace, which is recorded from now on
         if self.record is None and state.top is not None:
             module = getattr(self.__gradc_original__, "__module__", None) or "numpy"
             if why := outside.of_library(module, self.name):

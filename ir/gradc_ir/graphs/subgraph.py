@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Function, Value, topological
@@ -42,3 +42,28 @@ def drop_results(function: Function, count: int) -> Function:
         locations=function.locations,
         location=function.location,
     )
+
+
+def chosen_results(function: Function, positions: Iterable[int]) -> Function:
+    """Return the function with some of its results, in this order."""
+    return Function(
+        function.name,
+        function.params,
+        [function.results[position] for position in positions],
+        names=function.names,
+        locations=function.locations,
+        location=function.location,
+    )
+
+
+def joined_results(function: Function, other: Function) -> Function:
+    """Return a function that also has the results of another one, of its first parameters."""
+    with Builder() as builder:
+        types = function.param_types
+        params = [builder.param(position, type_) for position, type_ in enumerate(types)]
+        found = builder.inline(function, params)
+        more = builder.inline(other, params[: len(other.params)])
+        results = [*found, *more]
+        return builder.function(
+            function.name, params, results, names=function.names, location=function.location
+        )

@@ -9,8 +9,9 @@ import numpy as np
 
 from gradc.tracing.building.axes import along, axes_of, each, position, positions, with_size
 from gradc.tracing.core import source as user
-from gradc.tracing.core.as_tracer import as_tracer, same_shape
+from gradc.tracing.core.as_tracer import as_tracer, same_shape, stacked
 from gradc.tracing.core.promote import common_dtype, unify
+from gradc.tracing.core.rows import rows_together
 from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
@@ -299,6 +300,8 @@ def _joined(values: list[Value], axis: int) -> Value:
 @numpy_function("stack", out=2, casts=True)
 def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
     """Record ``np.stack``."""
+    if axis == 0 and isinstance(arrays, list) and len(rows_together(arrays)) < len(arrays):
+        return stacked(arrays)
     values, contiguous = _cast_all(_rows(arrays))
     axis = position(axis, values[0].type.rank + 1)
     first = values[0].type

@@ -2,13 +2,13 @@
  *
  * arm(q: f64[n], u: f64[n]) -> (y: f64[2])
  * arm_jacobian(q: f64[n], u: f64[n]) -> (dy_dq: f64[2,n], dy_du: f64[2,n])
- * target x86_64-unknown-linux-gnu / x86-64-v3, strict IEEE, ir-hash 27f4231c1a84219c
+ * target x86_64-unknown-linux-gnu / x86-64-v3, strict IEEE, ir-hash 4048f9f4cd23fad3
  *
  * Arrays are contiguous in C order. Outputs and work must not overlap anything else; an output
  * that is NULL is not wanted and not written. work is scratch of at least as many bytes as the
  * function's _worksize says, of any alignment; it may be NULL where that is 0.
  * Link it with nothing: it calls no function of any library.
- * Stack: at most 3167 bytes, by arm_jacobian.
+ * Stack: at most 3183 bytes, by arm_jacobian.
  */
 #ifndef ARM_H
 #define ARM_H
@@ -29,6 +29,7 @@ extern "C" {
 #define ARM_E_NONFINITE 4 /* a value is nan or infinite, in a kernel built to refuse that */
 #define ARM_E_TAPE      5 /* a loop took more steps than its tape has room for */
 #define ARM_E_LIMIT     6 /* a loop took more steps than its limit */
+#define ARM_E_FAILED    7 /* an assert of the function, or a raise, has failed */
 
 /* how many elements arrays of a fixed size have */
 #define ARM_Y_LEN 2

@@ -28,6 +28,7 @@ extern "C" {
 #define MOMENTS_E_NONFINITE 4 /* a value is nan or infinite, in a kernel built to refuse that */
 #define MOMENTS_E_TAPE      5 /* a loop took more steps than its tape has room for */
 #define MOMENTS_E_LIMIT     6 /* a loop took more steps than its limit */
+#define MOMENTS_E_FAILED    7 /* an assert of the function, or a raise, has failed */
 
 /* how many elements arrays of a fixed size have */
 #define MOMENTS_MEAN_LEN     2

@@ -2,7 +2,7 @@
  *
  * newton(x: f64, tolerance: f64) -> (y: f64)
  * newton_vg(x: f64, tolerance: f64) -> (y: f64, g_x: f64)
- * target x86_64-unknown-linux-gnu / x86-64-v3, strict IEEE, ir-hash 2dd8c5d1d8c9745c
+ * target x86_64-unknown-linux-gnu / x86-64-v3, strict IEEE, ir-hash 88a977c46b8b05e7
  *
  * Arrays are contiguous in C order. Outputs and work must not overlap anything else; an output
  * that is NULL is not wanted and not written. work is scratch of at least as many bytes as the
@@ -31,6 +31,7 @@ extern "C" {
 #define NEWTON_E_NONFINITE 4 /* a value is nan or infinite, in a kernel built to refuse that */
 #define NEWTON_E_TAPE      5 /* a loop took more steps than its tape has room for */
 #define NEWTON_E_LIMIT     6 /* a loop took more steps than its limit */
+#define NEWTON_E_FAILED    7 /* an assert of the function, or a raise, has failed */
 
 /* bytes of scratch each function needs */
 size_t newton_worksize(void);

@@ -3,7 +3,7 @@
  * rosen(x: f64[n], a: f64) -> (y: f64)
  * rosen_vg(x: f64[n], a: f64) -> (y: f64, g_x: f64[n], g_a: f64)
  * rosen_hvp(x: f64[n], a: f64, dx: f64[n], da: f64) -> (h_x: f64[n], h_a: f64)
- * target x86_64-unknown-linux-gnu / x86-64-v3, strict IEEE, ir-hash c5d2c6fa9046ad07
+ * target x86_64-unknown-linux-gnu / x86-64-v3, strict IEEE, ir-hash b51be2f43112c28d
  *
  * Arrays are contiguous in C order. Outputs and work must not overlap anything else; an output
  * that is NULL is not wanted and not written. work is scratch of at least as many bytes as the
@@ -30,6 +30,7 @@ extern "C" {
 #define ROSEN_E_NONFINITE 4 /* a value is nan or infinite, in a kernel built to refuse that */
 #define ROSEN_E_TAPE      5 /* a loop took more steps than its tape has room for */
 #define ROSEN_E_LIMIT     6 /* a loop took more steps than its limit */
+#define ROSEN_E_FAILED    7 /* an assert of the function, or a raise, has failed */
 
 /* bytes of scratch each function needs */
 size_t rosen_worksize(int64_t n);

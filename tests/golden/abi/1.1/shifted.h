@@ -29,6 +29,7 @@ extern "C" {
 #define SHIFTED_E_NONFINITE 4 /* a value is nan or infinite, in a kernel built to refuse that */
 #define SHIFTED_E_TAPE      5 /* a loop took more steps than its tape has room for */
 #define SHIFTED_E_LIMIT     6 /* a loop took more steps than its limit */
+#define SHIFTED_E_FAILED    7 /* an assert of the function, or a raise, has failed */
 
 /* how many elements arrays of a fixed size have */
 #define SHIFTED_OFFSETS_LEN 3

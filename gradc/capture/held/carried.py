@@ -1,0 +1,413 @@
+"""What the steps of a loop hand on: variables, parts of lists, dicts and objects, arrays.
+
+Found by running a step on parameters in their places: what it leaves in another state than it
+found it in is handed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from gradc.capture.held.fence import Fence
+from gradc.capture.held.heap import ABSENT, NOTHING, Held, part_path, set_parts
+from gradc.capture.held.leaves import common_type, same_leaf, type_of
+from gradc.capture.held.nests import LEAF, Nest, rebuilt, take_apart
+from gradc.capture.held.recording import Before, Recording, variables_now
+from gradc.capture.held.uniform import NotUniform
+from gradc.control.leaf_types import LeafType
+from gradc.tracing import Tracer
+from gradc.tracing.checks.checks import Failure, Key, blank, failure_in
+from gradc.tracing.core.state import running
+from gradc.tracing.core.tracer import MAY_BE, make, read, root
+from gradc.tracing.rewriting.site import Site
+from gradc_ir.core.graph import Value
+
+
+@dataclass
+class Slot:
+    """One thing that is handed on.
+
+    Parameters
+    ----------
+    path: what a user calls it.
+    nest, start: its nest, and its leaves before the loop.
+    leaf_types: the types of the leaves in all steps.
+    given, parameters: what stands for them in the step that is recorded, and its parameters.
+    after: the leaves after that step.
+    """
+
+    path: str
+    nest: Nest
+    start: list[Any]
+    leaf_types: list[LeafType]
+    given: list[Tracer] = field(default_factory=list)
+    parameters: list[Value | None] = field(default_factory=list)
+    after: list[Any] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, path: str, value: Any) -> Slot:
+        """Return the slot of something that has this value before the loop."""
+        nest, leaves = take_apart(value)
+        return cls(path, nest, leaves, [type_of(leaf) for leaf in leaves])
+
+    def widen(self, value: Any) -> bool:
+        """Have room for another value; return whether that is more than there was.
+
+        Raises NotUniform for a value of another nest, shape or dtype.
+        """
+        nest, leaves = take_apart(value)
+        if nest != self.nest:
+            raise Changes(self.path, str(self.nest), str(nest))
+        grew = False
+        for position, leaf in enumerate(leaves):
+            if position < len(self.given) and leaf is self.given[position]:
+                continue
+            have = self.leaf_types[position]
+            new = common_type(have, type_of(leaf))
+            if new is None:
+                raise Changes(self.path, str(have), str(type_of(leaf)))
+            grew = grew or new != have
+            self.leaf_types[position] = new
+        self.after = leaves
+        return grew
+
+
+class Changes(NotUniform):
+    """Something is of another kind after a step than before it."""
+
+    def __init__(self, path: str, before: str, after: str) -> None:
+        self.path = path
+        super().__init__(f"{path} is {before} before a step and {after} after it")
+
+
+@dataclass
+class Grown:
+    """A list to which each step appends; ``tail``: how many last elements its steps may read."""
+
+    held: Held
+    tail: int = 0
+    added: list[Any] = field(default_factory=list)
+    nests: list[Nest] = field(default_factory=list)
+    leaves: list[Any] = field(default_factory=list)
+
+    @property
+    def contents(self) -> list[Any]:
+        """What it holds before the loop."""
+        return list(self.held.parts.values())
+
+
+class Carries:
+    """All that is handed on from step to step of one loop."""
+
+    def __init__(self, before: Before, frame: FrameType, site: Site) -> None:
+        self.before = before
+        self.frame = frame
+        self._site = site
+        self.variables: dict[str, Slot] = {}
+        self.parts: dict[tuple[int, Any], Slot] = {}
+        self.arrays: dict[int, tuple[Tracer, Slot]] = {}
+        self.grown: dict[int, Grown] = {}
+        # what has failed so far: the code, by None, and the numbers of the messages
+        self.failure: dict[Key | None, Slot] = {}
+        # variables that each step assigns to before it reads them, and what the last one leaves
+        self.made: dict[str, Any] = {}
+        self.dropped: dict[str, NotUniform] = {}
+        # those to which a step gives no value when it is left early
+        self.left_early: set[str] = set()
+        # arrays from before that a branch in a step may have given another name
+        self.may_be: list[Tracer] = []
+        self._started: dict[int, dict[Any, Any]] = {}
+        self._variables: dict[str, Any] = {}
+
+    @property
+    def slots(self) -> list[Slot]:
+        """What is handed on, in a fixed order."""
+        arrays = [slot for _, slot in self.arrays.values()]
+        slots = [*self.variables.values(), *self.parts.values(), *arrays]
+        return [*slots, *self.failure.values()]
+
+    @property
+    def paths(self) -> list[str]:
+        """What a user calls them."""
+        own = [slot.path for slot in self.slots if slot.path]
+        return [*own, *(grown.held.path for grown in self.grown.values())]
+
+    # -- before a step ---------------------------------------------------------------------------
+
+    def begin(self, recording: Recording) -> dict[str, Any]:
+        """Put parameters of a recording in the places of what is handed on.
+
+        Returns the variables.
+        """
+        self.before.put_back()
+        values = {}
+        for slot in self.slots:
+            slot.given = recording.parameters(slot.leaf_types)
+            slot.parameters = [leaf._value for leaf in slot.given]
+            slot.after = list(slot.given)
+            values[id(slot)] = rebuilt(slot.nest, slot.given)
+        self._variables = dict(self.before.variables)
+        for name, slot in self.variables.items():
+            self._variables[name] = values[id(slot)]
+        self._variables.update(dict.fromkeys(self.dropped, ABSENT))
+        self._place(values)
+        for array, slot in self.arrays.values():
+            value = slot.given[0]._value
+            assert value is not None
+            recording.take(array, value)
+        if self.failure:
+            values_of_failure = {key: read(slot.given[0]) for key, slot in self.failure.items()}
+            code = values_of_failure.pop(None)
+            recording.trace.failure = Failure(code, values_of_failure)  # type: ignore[arg-type]
+        return self._variables
+
+    def _place(self, values: dict[int, Any]) -> None:
+        held = self.before.heap.held
+        self._started = {}
+        for (owner, key), slot in self.parts.items():
+            parts = self._started.setdefault(owner, dict(held[owner].parts))
+            parts[key] = values[id(slot)]
+        for owner, grown in self.grown.items():
+            contents = list(self._started.get(owner, grown.held.parts).values())
+            tail = contents[len(contents) - grown.tail :]
+            self._started[owner] = dict(enumerate([Fence(grown.held.path), *tail]))
+        for owner, parts in self._started.items():
+            set_parts(held[owner].thing, parts)
+
+    # -- after a step ----------------------------------------------------------------------------
+
+    def end(self, recording: Recording) -> bool:
+        """Take what a step leaves; return whether the loop has to be recorded once more.
+
+        Raises NotUniform where no other step can begin with that.
+        """
+        again = self._variables_after()
+        for held in self.before.heap.held.values():
+            again = self._parts_after(held) or again
+        again = self._arrays_after(recording) or again
+        again = self.failure_after(recording) or again
+        for name, error in self.dropped.items():
+            if name not in self.made:
+                raise error
+        states = self.before.heap.arrays.values()
+        self.may_be = [
+            array
+            for array, state, _ in states
+            if array._why_fixed == MAY_BE and state.why_fixed != MAY_BE
+        ]
+        self._refuse_shared()
+        return again
+
+    def _refuse_shared(self) -> None:
+        """Raise NotUniform where a step assigns to an array that has two places in the next one.
+
+        What is handed on is an array of its own in each step: another name for it would not see
+        what is assigned to it.
+        """
+        for array in self.may_be:
+            if id(array) in self.arrays:
+                path = self.arrays[id(array)][1].path
+                raise NotUniform(f"it assigns to {path}, which a branch may give another name")
+        for slot in [*self.variables.values(), *self.parts.values()]:
+            for leaf, parameter in zip(slot.given, slot.parameters):
+                if leaf._value is not parameter:
+                    raise NotUniform(f"it assigns to an array that {slot.path} is a name for")
+            self._refuse_written(slot.path, [*slot.start, *slot.after])
+        for grown in self.grown.values():
+            self._refuse_written(grown.held.path, grown.leaves)
+        for name, value in self.made.items():
+            if name in self._site.read_later:
+                self._refuse_written(name, take_apart(value)[1])
+
+    def _refuse_written(self, path: str, leaves: Iterable[Any]) -> None:
+        for leaf in leaves:
+            if isinstance(leaf, Tracer) and id(root(leaf)) in self.arrays:
+                raise NotUniform(f"{path} holds an array that it assigns to")
+
+    def expect(self, variables: dict[str, Any], others: Iterable[Tracer]) -> None:
+        """Take what a step of Python's has left as what is to be expected of the others.
+
+        ``variables`` are those after it, ``others`` the arrays it has assigned to.
+        """
+        self._variables = dict(self.before.variables)
+        self._started = {}
+        self._variables_after(variables)
+        for held in self.before.heap.held.values():
+            self._parts_after(held)
+        for array in others:
+            self._array(array)
+
+    def _variables_after(self, now: dict[str, Any] | None = None) -> bool:
+        again = False
+        self.made = {}
+        now = variables_now(self.frame, self._site) if now is None else now
+        for name, value in now.items():
+            before = self._variables[name]
+            if value is before:
+                if name in self.variables:
+                    self.variables[name].after = list(self.variables[name].given)
+                continue
+            if before is ABSENT or before is NOTHING:
+                if id(value) not in running().root.partial:
+                    self.made[name] = value
+                else:
+                    self.left_early.add(name)
+                continue
+            if value is ABSENT:
+                raise NotUniform(f"{name} has no value any more after a step")
+            try:
+                again = self._taken(self.variables, name, name, before, value) or again
+            except NotUniform as error:
+                if name in self.variables and self.variables[name].given:
+                    raise
+                self.variables.pop(name, None)
+                # it may be that no step reads what the one before has left in it
+                self.dropped[name] = error
+                again = True
+        return again
+
+    def _taken(self, slots: dict[Any, Slot], key: Any, path: str, before: Any, now: Any) -> bool:
+        slot = slots.get(key)
+        if slot is not None:
+            return slot.widen(now)
+        if _unchanged(before, now):
+            return False
+        slots[key] = Slot.of(path, before)
+        slots[key].widen(now)
+        return True
+
+    def _parts_after(self, held: Held) -> bool:
+        owner = id(held.thing)
+        before, now = self._started.get(owner, held.parts), held.now()
+        grown = self.grown.get(owner)
+        if len(now) > len(before) and type(held.thing) is list:
+            return self._grown(held, before, now)
+        if grown is not None and len(now) == len(before):
+            raise NotUniform(f"not every step appends to {held.path}")
+        if list(before) != list(now):
+            raise NotUniform(f"{held.path} holds other keys or more of them after a step")
+        again = False
+        for key, value in now.items():
+            if value is before[key]:
+                slot = self.parts.get((owner, key))
+                if slot is not None:
+                    slot.after = list(slot.given)
+                continue
+            if type(held.thing) in (set, np.ndarray):
+                raise NotUniform(f"it changes {held.path}")
+            path = part_path(held.thing, held.path, key)
+            again = self._taken(self.parts, (owner, key), path, before[key], value) or again
+        return again
+
+    def _grown(self, held: Held, before: dict[Any, Any], now: dict[Any, Any]) -> bool:
+        owner = id(held.thing)
+        references = self.before.heap.references[owner]
+        if references != {held.path} or held.path not in self._site.appended:
+            raise NotUniform(f"it appends to {held.path} and may ask how long it is")
+        if any(now[key] is not before[key] for key in before):
+            raise NotUniform(f"it appends to {held.path} and changes its elements")
+        added = [now[key] for key in range(len(before), len(now))]
+        grown = self.grown.setdefault(owner, Grown(held))
+        is_new = not grown.added
+        again = is_new
+        for place in range(grown.tail):
+            # the last elements of one step are those of the next
+            key = len(held.parts) - grown.tail + place
+            last = now[len(now) - grown.tail + place]
+            path = f"{held.path}[{place - grown.tail}]"
+            again = self._taken(self.parts, (owner, key), path, before[1 + place], last) or again
+        if not is_new and len(added) != len(grown.added):
+            raise NotUniform(f"steps append different numbers of things to {held.path}")
+        grown.added = added
+        taken = [take_apart(value) for value in added]
+        grown.nests = [nest for nest, _ in taken]
+        grown.leaves = [leaf for _, leaves in taken for leaf in leaves]
+        return again
+
+    def read_tail(self, path: str) -> bool:
+        """Let steps read the last elements of the list of this path; whether they can."""
+        for grown in self.grown.values():
+            count = min(len(grown.held.parts), _MOST_TAIL)
+            if grown.held.path == path and count > grown.tail:
+                grown.tail = count
+                return True
+        return False
+
+    def _arrays_after(self, recording: Recording) -> bool:
+        again = False
+        for array, _ in recording.adopted.values():
+            if id(array) not in self.arrays:
+                self._array(array)
+                again = True
+            self.arrays[id(array)][1].after = [array._value]
+        return again
+
+    def failure_after(self, recording: Recording) -> bool:
+        """Take what a step may fail of; return whether that is new."""
+        failure: Failure | None = recording.trace.failure
+        if failure is None:
+            return False
+        before, again = failure_in(recording.outer), False
+        with recording.outer.builder:
+            every: dict[Key | None, Value] = {None: failure.code}
+            every.update(failure.numbers.items())
+            for key, value in every.items():
+                if key not in self.failure:
+                    start = None if before is None else before.value(key)
+                    start = blank(value.type) if start is None else start
+                    leaf_type = LeafType(value.type, None, False)
+                    slot = Slot("", LEAF, [make(recording.outer, start)], [leaf_type])
+                    self.failure[key] = slot
+                    again = True
+                self.failure[key].after = [value]
+        return again
+
+    def _array(self, array: Tracer) -> None:
+        slot = Slot("an array", LEAF, [array], [LeafType(array.type, None, False)])
+        known = self.before.heap.arrays.get(id(array))
+        if known is not None:
+            slot.path = known[2]
+        self.arrays.setdefault(id(array), (array, slot))
+
+    # -- all together ----------------------------------------------------------------------------
+
+    def leaf_types(self) -> list[LeafType]:
+        """Return the types of all leaves."""
+        return [leaf_type for slot in self.slots for leaf_type in slot.leaf_types]
+
+    def given(self) -> list[Value]:
+        """Return the parameters of the step that was recorded."""
+        found = [parameter for slot in self.slots for parameter in slot.parameters]
+        return [value for value in found if value is not None]
+
+    def start(self) -> list[Any]:
+        """Return all leaves before the loop."""
+        return [leaf for slot in self.slots for leaf in slot.start]
+
+    def after(self) -> list[Any]:
+        """Return all leaves after a step; values of arrays as they are."""
+        return [leaf for slot in self.slots for leaf in slot.after]
+
+
+_MOST_TAIL = 4
+
+
+def _unchanged(before: Any, now: Any) -> bool:
+    """Whether a step leaves a value that is known to be the same."""
+    nest, leaves = take_apart(before)
+    other, others = take_apart(now)
+    return nest == other and nest.is_plain and all(map(same_leaf, leaves, others))
+
+
+def split(values: Sequence[Any], slots: Iterable[Slot]) -> Iterator[tuple[Slot, Sequence[Any]]]:
+    """Yield each slot with its own of some values, one a leaf."""
+    first = 0
+    for slot in slots:
+        last = first + len(slot.leaf_types)
+        yield slot, values[first:last]
+        first = last

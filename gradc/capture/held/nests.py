@@ -1,0 +1,204 @@
+"""Values of Python's taken apart into numbers and arrays, and put together again with others.
+
+Beside the nests that functions take and return, objects of the user's classes are nests of their
+attributes here: a variable of a loop may be anything.
+"""
+
+from __future__ import annotations
+
+import collections
+import types
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradc.capture.held.uniform import NotUniform
+from gradc.tracing import Tracer
+from gradc.tracing.core.symbolic_size import SymbolicSize
+from gradc.tracing.lens.captured_containers import is_user_class
+
+_NUMBERS = (Tracer, float, int, bool, np.ndarray, SymbolicSize)
+_DICTS = (dict, collections.OrderedDict, collections.defaultdict)
+_MOST_DEEP = 32
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A value without its leaves: equal for values that differ in numbers and arrays only.
+
+    Parameters
+    ----------
+    kind: ``"leaf"``, ``"fixed"``, or what contains the parts.
+    what: of a fixed value itself; else what a container is made with.
+    parts: the nests in it.
+    """
+
+    kind: str
+    what: Any = None
+    parts: tuple[Nest, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Nest) or self.kind != other.kind:
+            return False
+        return same_thing(self.what, other.what) and self.parts == other.parts
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def leaves(self) -> int:
+        """How many leaves there are."""
+        return 1 if self.kind == "leaf" else sum(part.leaves for part in self.parts)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing in it can be changed: numbers, arrays, and tuples of these."""
+        if self.kind not in ("leaf", "fixed", "tuple", "named tuple"):
+            return False
+        return all(part.is_plain for part in self.parts)
+
+    def __str__(self) -> str:
+        """What a user calls a value of this kind."""
+        if self.kind == "leaf":
+            return "a number or an array"
+        if self.kind == "fixed":
+            return "None" if self.what is None else f"a {type(self.what).__name__}"
+        return f"a {self.kind}" if self.kind != "object" else f"a {self.what[0].__name__}"
+
+
+LEAF = Nest("leaf")
+
+
+def same_thing(left: Any, right: Any) -> bool:
+    """Whether two values that are no numbers are the same to a program."""
+    if left is right:
+        return True
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, tuple):
+        return len(left) == len(right) and all(map(same_thing, left, right))
+    return isinstance(left, str | bytes | int | slice | range | np.dtype) and left == right
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number or an array, traced or not."""
+    return type(value) in _NUMBERS or isinstance(value, np.generic)
+
+
+def take_apart(value: Any) -> tuple[Nest, list[Any]]:
+    """Return the nest of a value, and its leaves in order.
+
+    Raises NotUniform for one that holds itself.
+    """
+    leaves: list[Any] = []
+    return _nest(value, leaves, 0), leaves
+
+
+def _nest(value: Any, leaves: list[Any], depth: int) -> Nest:
+    if is_number(value):
+        leaves.append(value)
+        return LEAF
+    kind: Any = type(value)
+    if depth > _MOST_DEEP:
+        raise NotUniform(f"a {kind.__name__} is in itself, or holds very much in each other")
+    if kind is list or kind is tuple:
+        return Nest(kind.__name__, None, _nests(value, leaves, depth))
+    if kind in _DICTS:
+        keys = (kind, *value)
+        return Nest("dict", keys, _nests(value.values(), leaves, depth))
+    if kind is collections.deque:
+        return Nest("deque", value.maxlen, _nests(value, leaves, depth))
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return Nest("named tuple", kind, _nests(value, leaves, depth))
+    if has_attributes(value):
+        found = attributes(value)
+        return Nest("object", (kind, *found), _nests(found.values(), leaves, depth))
+    return Nest("fixed", value)
+
+
+def _nests(values: Any, leaves: list[Any], depth: int) -> tuple[Nest, ...]:
+    return tuple([_nest(value, leaves, depth + 1) for value in values])
+
+
+def put_together(nest: Nest, leaves: Iterator[Any]) -> Any:
+    """Return a value of a nest, with the next leaves; containers are new ones."""
+    if nest.kind == "leaf":
+        return next(leaves)
+    if nest.kind == "fixed":
+        return nest.what
+    parts = [put_together(part, leaves) for part in nest.parts]
+    match nest.kind:
+        case "list":
+            return parts
+        case "tuple":
+            return tuple(parts)
+        case "dict":
+            kind, *keys = nest.what
+            made = collections.defaultdict(None) if kind is collections.defaultdict else kind()
+            made.update(zip(keys, parts))
+            return made
+        case "deque":
+            return collections.deque(parts, nest.what)
+        case "named tuple":
+            return nest.what._make(parts)
+    kind, *names = nest.what
+    made = kind.__new__(kind) if kind is types.SimpleNamespace else object.__new__(kind)
+    set_attributes(made, dict(zip(names, parts)))
+    return made
+
+
+def rebuilt(nest: Nest, leaves: Sequence[Any]) -> Any:
+    """Return a value of a nest with these leaves."""
+    return put_together(nest, iter(leaves))
+
+
+# -- objects ---------------------------------------------------------------------------------------
+
+
+def has_attributes(value: Any) -> bool:
+    """Whether a value is an object of the user's whose attributes are data."""
+    kind: Any = type(value)
+    if kind is types.SimpleNamespace or "__gradc_kind__" in vars(kind):
+        return not isinstance(value, type)
+    return not isinstance(value, type) and is_user_class(kind)
+
+
+def attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes an object has itself, as they are: nothing is captured by this."""
+    try:
+        found = dict(object.__getattribute__(value, "__dict__"))
+    except AttributeError:
+        found = {}
+    for name in _slots(type(value)):
+        try:
+            found[name] = object.__getattribute__(value, name)
+        except AttributeError:
+            continue
+    return found
+
+
+def set_attributes(value: Any, new: dict[str, Any]) -> None:
+    """Give an object these attributes and no others."""
+    slots = _slots(type(value))
+    try:
+        own = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        own = {}
+    own.clear()
+    own.update({name: part for name, part in new.items() if name not in slots})
+    for name in slots:
+        if name in new:
+            object.__setattr__(value, name, new[name])
+        else:
+            try:
+                object.__delattr__(value, name)
+            except AttributeError:
+                continue
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    member = types.MemberDescriptorType
+    return tuple(
+        name for base in kind.__mro__ for name, part in vars(base).items() if type(part) is member
+    )

@@ -1,0 +1,260 @@
+"""Loops of the user's as they are traced: run by Python, or recorded as one operation."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Iterator
+from typing import Any
+
+from gradc.capture.attempt import Attempt
+from gradc.capture.branches import Choice
+from gradc.capture.decide import Size as Nodes
+from gradc.capture.decide import Told, is_worth_rolling
+from gradc.capture.driver import Driver
+from gradc.capture.held.fence import Fence
+from gradc.capture.held.recording import Before, variables_now
+from gradc.capture.held.truth import truth, truth_value
+from gradc.capture.held.uniform import NotUniform
+from gradc.capture.items import Items, items_of
+from gradc.capture.notes import note_rolled, note_unrolled
+from gradc.tracing import NeedsConcreteSize, Tracer
+from gradc.tracing.core.source import trace_error
+from gradc.tracing.core.state import running
+from gradc.tracing.rewriting.site import Site
+from gradc_ir import build
+from gradc_ir.core.graph import Value
+from gradc_ir.errors import GradcError
+
+
+class Loop(Driver):
+    """A ``for``."""
+
+    def __init__(self, iterable: Any, site: Site) -> None:
+        self._told: bool | None = None
+        if type(iterable) is Told:
+            self._told, iterable = iterable.rolled, iterable.iterable
+        self._iterable = iterable
+        self._why: NotUniform | None = None
+        super().__init__(site, sys._getframe(1))
+
+    def turns(self) -> Iterator[None]:
+        """Run a step or some by Python, then record the others as one operation if that is good."""
+        items = self._items()
+        if items is not None and not isinstance(items.count, int):
+            yield from self._open(items)
+            return
+        count = None if items is None else items.count
+        assert count is None or isinstance(count, int)
+        tries = items is not None and is_worth_rolling(count, 10**9) and self._told is not False
+        if not tries and self._told is not True:
+            yield from self._by_python(iter(self._iterable), count)
+            return
+        if items is None or count is None:
+            raise trace_error(
+                "gradc.rolled: what this loop goes through is not alike in every step",
+                found=self._why.why if self._why else type(self._iterable).__name__,
+            )
+        yield from self._counted(items, count)
+
+    def _items(self) -> Items | None:
+        if type(self._iterable) is list and any(type(x) is Fence for x in self._iterable[:1]):
+            return self._iterable[0].goes_through()  # type: ignore[no-any-return]
+        try:
+            return items_of(self._iterable)
+        except NotUniform as why:
+            self._why = why
+            return None
+
+    def _counted(self, items: Items, count: int) -> Iterator[None]:
+        """Run a loop of a known number of steps."""
+        before = Before(self.frame, self.site, others=items.visited())
+        if before.heap.iterators:
+            why = f"it takes items of {before.heap.iterators[0]}, an iterator"
+            note_unrolled(self.site, f"{count} steps", why)
+            yield from self._by_python(iter(self._iterable), count)
+            return
+        if self._told:
+            found = yield from self._attempt(before, items, 0)
+            if isinstance(found, NotUniform):
+                raise _cannot(self.site, found)
+            return
+        iterator = iter(self._iterable)
+        nodes = Nodes(running())
+        yield from self._step(iterator)
+        each = nodes.since()
+        left = [truth(flag) for flag in self.flags]
+        if True in left or count == 1:
+            return
+        if None not in left and not is_worth_rolling(count, each):
+            yield from self._by_python(iterator, count - 1)
+            return
+        if self.site.handles or self.site.handled is not None:
+            # which steps raise what is handled is known while tracing, as an index is
+            note_unrolled(self.site, f"{count} steps", "errors in it may be handled by a try")
+            yield from self._by_python(iterator, count - 1)
+            return
+        after = Before(self.frame, self.site, self.gone(), earlier=before)
+        found = yield from self._attempt(before, items, 0, after)
+        if isinstance(found, NotUniform):
+            found = yield from self._attempt(after, items, 1, None)
+        if not isinstance(found, NotUniform):
+            return
+        note_unrolled(self.site, f"{count} steps", found)
+        after.put_back()
+        self.give(after.variables)
+        # those of the attempts are of no trace any more
+        self.flags = tuple(after.variables[name] for name in self.site.leaving)
+        yield from self._by_python(iterator, count - 1)
+
+    def _attempt(
+        self, start: Before, items: Items, first: int, after: Before | None = None
+    ) -> Generator[None, None, NotUniform | None]:
+        """Record the steps from one on; return why that cannot be, if it cannot."""
+        attempt = Attempt(self, start, items, first, after)
+        found = yield from attempt.run()
+        if found.error is not None:
+            return found.error
+        note_rolled(self.site, found.steps, found.carries)
+        self.give(found.variables, ends=True)
+        yield
+        return None
+
+    def _open(self, items: Items) -> Iterator[None]:
+        """Run a loop whose number of steps is a symbolic size, or a traced number."""
+        before = Before(self.frame, self.site, others=items.visited())
+        found = yield from self._attempt(before, items, 0)
+        if not isinstance(found, NotUniform):
+            return
+        before.put_back()
+        if isinstance(items.count, Tracer):
+            raise _cannot(self.site, found)
+        raise NeedsConcreteSize(items.count, f"a loop that is not uniform ({found.why})", found.at)
+
+    # -- by Python -------------------------------------------------------------------------------
+
+    def _by_python(self, iterator: Iterator[Any], count: int | None) -> Iterator[None]:
+        """Run the rest of the steps as Python does."""
+        while True:
+            left = [truth(flag) for flag in self.flags]
+            if True in left:
+                return
+            if None in left:
+                yield from self._guarded(iterator)
+                return
+            try:
+                self.item = next(iterator)
+            except StopIteration:
+                return
+            yield
+
+    def _step(self, iterator: Iterator[Any]) -> Iterator[None]:
+        self.item = next(iterator)
+        yield
+
+    def _guarded(self, iterator: Iterator[Any]) -> Iterator[None]:
+        """Run each further step only if the loop was not left before, which is not known."""
+        variables = variables_now(self.frame, self.site)
+        for item in iterator:
+            variables |= self.gone(variables)
+            choice = Choice(self.frame, self.site, self._stays(), variables)
+            self.item = item
+            self.give(dict(zip(self.site.names, choice.begin(True))))
+
+            def abandon(error: BaseException, choice: Choice = choice) -> bool:
+                choice.abandon(True)
+                return True
+
+            self.on_error = abandon
+            yield
+            self.on_error = None
+            choice.end(True)
+            choice.skip(False)
+            variables = dict(zip(self.site.names, choice.joined()))
+            self.flags = tuple(variables[name] for name in self.site.leaving)
+        self.give(variables | self.gone(variables), ends=True)
+        yield
+
+    def _stays(self) -> Value:
+        """Return whether the loop was not left yet."""
+        open_ = [truth_value(flag) for flag in self.flags if truth(flag) is None]
+        stays = build.logical_not(open_[0])
+        for flag in open_[1:]:
+            stays = build.logical_and(stays, build.logical_not(flag))
+        return stays
+
+
+class WhileLoop(Driver):
+    """A ``while``."""
+
+    def __init__(self, site: Site) -> None:
+        self._attempt: Attempt | None = None
+        self._goes_on: bool | None = True
+        super().__init__(site, sys._getframe(1))
+
+    def holds(self, test: Any) -> bool:
+        """Take the condition; return whether the body is to be run now."""
+        if self._attempt is not None:
+            return self._attempt.asked(test)
+        self._goes_on = truth(test)
+        return bool(self._goes_on)
+
+    def turns(self) -> Iterator[None]:
+        """Run steps by Python as long as that is known, and good; then record the loop."""
+        nodes = Nodes(running())
+        first = Before(self.frame, self.site)
+        steps, tried = 0, False
+        given: dict[str, Any] | None = None
+        while True:
+            if steps == 0:
+                before = first
+            else:
+                given = (given or {}) | self.gone(given)
+                before = Before(self.frame, self.site, given, earlier=first)
+            given = None
+            yield
+            if self._goes_on is False:
+                return
+            if self._goes_on is None:
+                error = yield from self._recorded(before)
+                if error is not None:
+                    raise _cannot(self.site, error)
+                return
+            steps += 1
+            left = [truth(flag) for flag in self.flags]
+            if True in left:
+                return
+            if None in left or (not tried and is_worth_rolling(None, nodes.since())):
+                now = Before(self.frame, self.site, self.gone(), earlier=first)
+                tried = True
+                error = yield from self._recorded(first if steps <= 8 else before)
+                if error is None:
+                    return
+                if None in left:
+                    raise _cannot(self.site, error)
+                note_unrolled(self.site, "a known number of steps", error)
+                now.put_back()
+                given = now.variables
+                self.give(given)
+
+    def _recorded(self, start: Before) -> Generator[None, None, NotUniform | None]:
+        """Record the loop from a state on; return why that cannot be, if it cannot."""
+        attempt = self._attempt = Attempt(self, start, None)
+        found = yield from attempt.run()
+        self._attempt = None
+        if found.error is not None:
+            return found.error
+        note_rolled(self.site, found.steps, found.carries)
+        self.give(found.variables, ends=True)
+        yield
+        return None
+
+
+def _cannot(site: Site, why: NotUniform) -> GradcError:
+    if isinstance(why.__cause__, GradcError):
+        return why.__cause__
+    return trace_error(
+        f"the {site.kind} loop of line {site.line} has to be one operation, which it cannot be",
+        found=why.why if why.at is None else f"line {why.at.line}: {why.why}",
+        help="have every step leave the same shapes and dtypes; write results into an array, "
+        "x[i] = v, that is made before the loop",
+    )

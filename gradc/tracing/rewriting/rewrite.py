@@ -1,0 +1,115 @@
+"""The rewritten code of a function, made once; or why a function is traced as it is."""
+
+from __future__ import annotations
+
+import ast
+import dis
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+
+from gradc.tracing.rewriting.expressions import THUNK
+from gradc.tracing.rewriting.function_scope import CannotRewrite
+from gradc.tracing.rewriting.site import Site
+from gradc.tracing.rewriting.source_tree import compiled, tree_of
+from gradc.tracing.rewriting.statements import Statements
+
+
+@dataclass(frozen=True, eq=False)
+class Rewritten:
+    """What has become of a function's code.
+
+    Parameters
+    ----------
+    original: the code; kept, so that no other one has its place in memory.
+    code: the rewritten code; the original where there is nothing to rewrite, or no way to.
+    sites: its loops and branches, in the order of their code.
+    note: why it is as it is, for one that has loops or branches; empty when it was rewritten.
+    """
+
+    original: CodeType
+    code: CodeType
+    sites: tuple[Site, ...] = ()
+    note: str = ""
+
+
+_NO_SOURCE = "its source is not at hand, or is not that of the code that runs"
+_known: dict[int, Rewritten] = {}
+_ASKING = frozenset({
+    *dis.hasjrel, *dis.hasjabs, *(dis.opmap[name] for name in ("UNARY_NOT",) if name in dis.opmap)
+})  # fmt: skip
+
+
+def rewritten(function: FunctionType) -> Rewritten:
+    """Return the rewritten code of a function: a function of its code alone, found once."""
+    code = function.__code__
+    found = _known.get(id(code))
+    if found is None or found.original is not code:
+        found = _known[id(code)] = _rewrite(function)
+    return found
+
+
+def rewritten_text(function: FunctionType) -> str:
+    """Return the rewritten code of a function as a text, none where it is traced as it is."""
+    tree = tree_of(function) if asks(function.__code__) else None
+    if tree is None:
+        return ""
+    try:
+        made = _made(tree.node, function.__code__, {})
+    except CannotRewrite:
+        return ""
+    return ast.unparse(ast.fix_missing_locations(made))
+
+
+def _rewrite(function: FunctionType) -> Rewritten:
+    code = function.__code__
+    if not asks(code):
+        return Rewritten(code, code)
+    tree = tree_of(function)
+    if tree is None:
+        return Rewritten(code, code, note=_NO_SOURCE)
+    sites: dict[str, Site] = {}
+    try:
+        node = _made(tree.node, code, sites)
+    except CannotRewrite as error:
+        return Rewritten(code, code, note=f"line {error.line}: {error.why}")
+    if not sites:
+        return Rewritten(code, code)
+    made = compiled(tree._replace(node=node), code)
+    if made is None or made.co_freevars != code.co_freevars:
+        return Rewritten(code, code, note="too much is in each other to be rewritten")
+    return Rewritten(code, _finished(made, sites, code), tuple(sites.values()))
+
+
+def _made(
+    node: ast.FunctionDef | ast.Lambda, code: CodeType, sites: dict[str, Site]
+) -> ast.FunctionDef | ast.Lambda:
+    statements = Statements(node, code.co_filename, sites)
+    if isinstance(node, ast.Lambda):
+        return statements.lambda_(node)
+    return statements.function(node)
+
+
+def asks(code: CodeType) -> bool:
+    """Whether code asks for the truth of something, or goes round, itself or in a function."""
+    operations = code.co_code[::2]
+    if not _ASKING.isdisjoint(operations):
+        return True
+    return any(isinstance(each, CodeType) and asks(each) for each in code.co_consts)
+
+
+def _finished(made: CodeType, sites: dict[str, Site], around: CodeType) -> CodeType:
+    """Return code with sites in place of what stands for them; thunks have their owner's name."""
+    constants: list[object] = []
+    is_thunk = THUNK in made.co_varnames[: made.co_argcount + made.co_kwonlyargcount]
+    own = around if is_thunk else made
+    for constant in made.co_consts:
+        if isinstance(constant, CodeType):
+            constants.append(_finished(constant, sites, own))
+        elif isinstance(constant, str) and constant in sites:
+            constants.append(sites[constant])
+        else:
+            constants.append(constant)
+    found = made.replace(co_consts=tuple(constants))
+    if is_thunk:
+        found = found.replace(co_name=around.co_name, co_qualname=around.co_qualname)
+    return found

@@ -1,0 +1,160 @@
+"""Variables that loops and branches give a value in some cases only: never a wrong one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gradc
+
+
+def broken_first(x):
+    for i in range(3):
+        if x > i:
+            break
+        y = x * i
+    return y
+
+
+def broken_first_of_many(x):
+    for i in range(300):
+        if x > i:
+            break
+        y = x * np.sin(i * x)
+    return y
+
+
+def continued(x):
+    for i in range(300):
+        if x > i:
+            continue
+        y = x * np.sin(i * x)
+    return y
+
+
+def broken_inside(x):
+    for _ in range(5):
+        for j in range(4):
+            if x > 0.4:
+                break
+            z = x * j
+        x = x + z
+    return x
+
+
+def in_one_branch(x):
+    if x > 0:
+        y = x
+    z = 2 * x
+    if x > 0:
+        z = y * 3
+    return z
+
+
+@pytest.mark.parametrize(
+    "function", [broken_first, broken_first_of_many, continued, broken_inside, in_one_branch]
+)
+def test_read_where_it_may_have_no_value(function):
+    with pytest.raises(gradc.UnboundError, match="has no value here in every case") as caught:
+        gradc.compile(function)(0.5)
+    assert caught.value.at is not None
+
+
+def no_step(x):
+    while x < 0.3:
+        x = abs(x) * 2 + 0.1
+        y = x
+    return y
+
+
+def test_read_after_a_loop_that_may_have_no_step():
+    compiled = gradc.compile(no_step)
+    assert compiled(-0.5) == no_step(-0.5)
+    assert compiled.grad(-0.5) == -2.0
+    with pytest.raises(gradc.UnboundError, match="y has no value: the loop of line"):
+        compiled(0.5)
+
+
+def asked_in_the_condition(x):
+    while (y := np.sin(x)) > 0.5:
+        x = x - 0.1
+    return y
+
+
+def returned_before(x):
+    for i in range(20):
+        if x > i + 30:
+            return x
+        y = x * i
+    return y
+
+
+@pytest.mark.parametrize("function", [asked_in_the_condition, returned_before])
+@pytest.mark.parametrize("x", [0.2, 1.2, 40.0])
+def test_has_a_value_wherever_it_is_read(function, x):
+    np.testing.assert_allclose(gradc.compile(function)(x), function(x), rtol=1e-12)
+
+
+def none_or_number(x):
+    if x > 0:
+        return None
+    return x
+
+
+def shape_by_case(x):
+    if x > 0:
+        return np.ones(3) * x
+    return x
+
+
+@pytest.mark.parametrize("helper", [none_or_number, shape_by_case])
+def test_results_of_different_kinds(helper):
+    def f(x):
+        return np.sum(2 * helper(x))
+
+    with pytest.raises(gradc.TraceError, match=r"returns things of different kinds") as caught:
+        gradc.compile(f)(0.5)
+    assert "_result" not in str(caught.value)
+
+
+def assigned_after_a_loop(x, a):
+    a = a.copy()
+    b = a
+    for i in range(50):
+        b = b if i % 2 else a * x
+        a[0] = np.sin(x * i)
+    b[1] = x
+    return np.sum(a) + 2 * np.sum(b)
+
+
+def renamed_in_a_loop(x, a):
+    a, b, c = a.copy(), a * 2.0, a * 3.0
+    for i in range(200):
+        c = np.sin(c + i)
+        a, b = b, c
+    b[1] = x
+    return np.sum(a * c) + 2 * np.sum(b)
+
+
+@pytest.mark.parametrize("function", [assigned_after_a_loop, renamed_in_a_loop])
+def test_assigned_to_what_may_have_another_name(function):
+    """What cannot be told apart after a recorded loop is, after one that was unrolled."""
+    a = np.array([0.1, 0.4, -0.3])
+    compiled = gradc.compile(function)
+    np.testing.assert_allclose(compiled(0.7, a), function(0.7, a), rtol=1e-12)
+    assert "unrolled" in str(compiled.explain(0.7, a))
+
+
+def handled(x, a):
+    total = 0.0
+    for i in range(60):
+        try:
+            total += a[i] * x
+        except IndexError:
+            total -= 1
+    return total
+
+
+def test_errors_that_are_handled_are_known_while_tracing():
+    a = np.array([0.1, 0.4, -0.3])
+    assert gradc.compile(handled)(0.7, a) == pytest.approx(handled(0.7, a), rel=1e-12)

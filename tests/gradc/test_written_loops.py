@@ -1,0 +1,163 @@
+"""Programs with Python's own loops and branches, as people write them, unedited."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import numpy as np
+import pytest
+
+import gradc
+from tests import written_loops
+from tests.written_loops.shared_objects import FUNCTIONS
+
+PROGRAMS = [
+    program
+    for module in pkgutil.iter_modules(written_loops.__path__)
+    for program in getattr(
+        importlib.import_module(f"tests.written_loops.{module.name}"), "PROGRAMS", []
+    )
+]
+# Which of two costs is less turns on rounding once both are at their minimum: plain NumPy moves by
+# 4e-9 too when one input changes by its last bit.
+TOLERANCES = {"levenberg_marquardt": 1e-7}
+# What these programs of scopes are refused for, with the line.
+REFUSED = {
+    "deleted_is_unbound": "y has no value of one kind after the if of line",
+    "finally_runs": "changes what log holds",
+}
+
+
+def close(found, expected, tolerance):
+    np.testing.assert_allclose(
+        np.asarray(found, float), np.asarray(expected, float), rtol=tolerance, atol=tolerance
+    )
+
+
+def moved(x, direction, step):
+    """An argument, a nest of them included, moved along a direction."""
+    if isinstance(x, dict):
+        return {key: moved(part, direction[key], step) for key, part in x.items()}
+    if isinstance(x, tuple | list):
+        return type(x)(moved(part, d, step) for part, d in zip(x, direction))
+    result = x + step * direction
+    return float(result) if np.ndim(x) == 0 else result
+
+
+def a_direction(x, random):
+    """A direction in which zeros stay: some programs turn on what is zero."""
+    if isinstance(x, dict):
+        return {key: a_direction(part, random) for key, part in x.items()}
+    if isinstance(x, tuple | list):
+        return type(x)(a_direction(part, random) for part in x)
+    found = random.normal(size=np.shape(x)) * (np.asarray(x) != 0)
+    return float(found) if np.ndim(x) == 0 else found
+
+
+def dot(gradient, direction):
+    if isinstance(gradient, dict):
+        return sum(dot(gradient[key], direction[key]) for key in gradient)
+    if isinstance(gradient, tuple | list):
+        return sum(map(dot, gradient, direction))
+    return float(np.sum(np.asarray(gradient) * direction))
+
+
+def numeric(f, x, direction):
+    """The derivative along a direction by differences of fourth order."""
+    h = 1e-5 * max(1.0, *(float(np.max(np.abs(part))) for part in leaves(x)))
+    at = [float(f(moved(x, direction, k * h))) for k in (-2, -1, 1, 2)]
+    return (8 * (at[2] - at[1]) - (at[3] - at[0])) / (12 * h)
+
+
+def leaves(x):
+    if isinstance(x, dict):
+        return [leaf for part in x.values() for leaf in leaves(part)]
+    if isinstance(x, tuple | list):
+        return [leaf for part in x for leaf in leaves(part)]
+    return [x]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+def test_value(program):
+    found = gradc.compile(program.function)(*program.args)
+    close(found, program.function(*program.args), TOLERANCES.get(program.name, 1e-10))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.wrt], ids=lambda p: p.name)
+def test_derivatives(program):
+    random = np.random.default_rng(0)
+    for position in program.wrt:
+
+        def f(x, position=position):
+            args = list(program.args)
+            args[position] = x
+            return program.function(*args)
+
+        x = program.args[position]
+        direction = a_direction(x, random)
+        reverse = dot(gradc.grad(f)(x), direction)
+        expected = numeric(f, x, direction)
+        close(reverse, expected, 1e-5 * max(1.0, abs(expected)))
+        _, forward = gradc.jvp(f, (x,), (direction,))
+        close(forward, reverse, 1e-8 * max(1.0, abs(reverse)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "program", [p for p in PROGRAMS if p.wrt and p.second], ids=lambda p: p.name
+)
+def test_second_derivatives(program):
+    random = np.random.default_rng(1)
+    position = program.wrt[0]
+    x = program.args[position]
+    direction = a_direction(x, random)
+
+    def f(y):
+        args = list(program.args)
+        args[position] = y
+        return program.function(*args)
+
+    def along(y):
+        return dot(gradc.grad(f)(y), direction)
+
+    def slope(t):
+        return f(moved_by(x, direction, t))
+
+    _, found = gradc.jvp(gradc.grad(slope), (0.0,), (1.0,))
+    expected = numeric(along, x, direction)
+    close(found, expected, 1e-5 * max(1.0, abs(expected)))
+
+
+def moved_by(x, direction, t):
+    """An argument moved along a direction by a number that is traced."""
+    if isinstance(x, dict):
+        return {key: moved_by(part, direction[key], t) for key, part in x.items()}
+    if isinstance(x, tuple | list):
+        return type(x)(moved_by(part, d, t) for part, d in zip(x, direction))
+    return x + t * direction
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_scopes(function):
+    """What naive rewriting gets wrong is right, or refused with its line."""
+    x, v = 0.7, np.array([0.3, -1.2, 2.5, 0.9])
+    try:
+        expected = function(x, v.copy())
+    except Exception as error:
+        with pytest.raises(type(error)):
+            gradc.compile(function)(x, v.copy())
+        return
+    compiled = gradc.compile(function)
+    if function.__name__ in REFUSED:
+        with pytest.raises(gradc.TraceError, match=REFUSED[function.__name__]) as caught:
+            compiled(x, v.copy())
+        assert caught.value.at is not None
+        return
+    close(compiled(x, v.copy()), expected, 1e-12)
+
+
+def test_there_are_as_many_programs_as_promised():
+    assert len(PROGRAMS) >= 60
+    assert len(FUNCTIONS) >= 40
