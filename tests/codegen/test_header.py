@@ -62,6 +62,7 @@ extern "C" {
 #define ROSEN_E_NONFINITE 4 /* a value is nan or infinite, in a kernel built to refuse that */
 #define ROSEN_E_TAPE      5 /* a loop took more steps than its tape has room for */
 #define ROSEN_E_LIMIT     6 /* a loop took more steps than its limit */
+#define ROSEN_E_FAILED    7 /* an assert of the function, or a raise, has failed */
 
 /* bytes of scratch each function needs */
 size_t rosen_worksize(int64_t n);

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gradc
 from gradc.pipeline import Request, derive
 from gradc.tracing import trace
 from gradc_codegen.compile_function import Compilation
@@ -26,7 +27,7 @@ def walk(steps: int, samples: Size, by_rows: bool) -> Function:
     def function(s: Any, z: Any) -> Any:
         z = z if by_rows else z.T
         x = np.zeros(z.shape[1])
-        for t in range(steps):
+        for t in gradc.unroll(range(steps)):
             x = x + s * (1 - 0.1 * x * x) * z[t]
         return np.mean(x**2)
 

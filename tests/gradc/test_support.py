@@ -150,25 +150,34 @@ def test_several_problems(position: int) -> None:
         assert text.startswith(start)
 
 
-def test_given_arguments_are_the_samples() -> None:
+def test_both_sides_of_a_branch_are_looked_at() -> None:
     def branches(x):
         if x > 0:
             return np.spacing(x)
         return np.gcd(x, 2)
 
-    found = support(branches, 1.0)
+    for sample in (1.0, -1.0):
+        found = sorted(map(cut_short, support(branches, sample).problems))
+        assert [text.partition(" ")[0] for text in found] == ["np.gcd", "np.spacing"]
+
+
+def test_given_arguments_are_the_samples() -> None:
+    def branches(x):
+        for _ in (0,):
+            if x > 0:
+                yield np.spacing(x)
+            else:
+                yield np.gcd(x, 2)
+
+    found = support(lambda x: list(branches(x)), 1.0)
     assert cut_short(found.problems[1]).startswith("np.spacing")
     assert found.notes[0] == "note: only the branch of the sample values was looked at"
-    assert found.notes[2:] == ("      if x > 0:", "         ^^^^^")
-    assert cut_short(support(branches, -1.0).problems[1]).startswith("np.gcd")
+    assert found.notes[2].strip() == "if x > 0:"
 
 
 def test_a_size_that_is_needed_as_a_number_is_a_note() -> None:
     def loop(x):
-        total = 0.0
-        for i in range(len(x)):
-            total = total + x[i]
-        return total
+        return sum([x[i] for i in range(len(x))])
 
     found = support(loop, "x: f64[n]")
     assert found.ok
@@ -192,10 +201,13 @@ def test_what_ends_a_survey() -> None:
     assert found.notes[2].strip() == "return undefined(y)  # noqa: F821"
     assert len(found.problems) == 1
 
-    def endless(x):
+    def steps(x):
         while x > 0:
             x = x + 1
-        return x
+            yield x
+
+    def endless(x):
+        return sum(steps(x))
 
     found = support(endless, "x: f64")
     assert "the survey ends here: a loop does not end for the sample values" in found.notes

@@ -35,6 +35,8 @@ def as_tracer(x: Any) -> Tracer:
         return size_tracer(x.expr)
     if isinstance(x, list | tuple | range):
         return stacked(x)
+    if getattr(type(x), "__gradc_kind__", None) is range:
+        return stacked(list(x))  # which asks for its bounds
     if not isinstance(x, np.ndarray):
         kind(x)
     refuse_other_meaning(x)

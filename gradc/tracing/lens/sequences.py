@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,13 @@ class TracedRange:
 
     def __contains__(self, value: object) -> bool:
         return value in self._known()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        """Return what NumPy takes a range for."""
+        return np.array(self._known(), dtype)
+
+
+Sequence.register(TracedRange)
 
 
 class _SeenRange(type):
