@@ -18,7 +18,7 @@ import numpy as np
 from gradc.kept.plain import Unkept, is_plain, plain, refuse
 from gradc.tracing.captured import outside
 from gradc.tracing.core import opaque, source
-from gradc.tracing.rewriting.rewrite import asks
+from gradc.tracing.rewriting.asking import asks
 from gradc.tracing.rewriting.source_tree import lines_of
 
 # What gradc itself, and what wraps functions, puts among a function's attributes.

@@ -38,7 +38,8 @@ from gradc.tracing.core import source
 from gradc.tracing.lens.captured_containers import is_container, is_user_object
 from gradc.tracing.lens.code_names import used_names
 from gradc.tracing.lens.user_classes import is_user_class
-from gradc.tracing.rewriting.rewrite import asks, rewritten
+from gradc.tracing.rewriting.asking import asks
+from gradc.tracing.rewriting.rewrite import rewritten
 
 
 class Manifest(NamedTuple):

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gradc.kept.plain import Unkept
-from gradc.tracing.rewriting.rewrite import rewritten
 from gradc_ir.location import Location, Outside
 
 # Which look has found the function, which constants lead to the code that is nested in its code.
@@ -78,6 +77,8 @@ def _code_in(function: types.FunctionType, inner: Sequence[int]) -> types.CodeTy
     """Return the code that constants lead to from that of a function."""
     code = function.__code__
     if inner[:1] == (REWRITTEN,):
+        from gradc.tracing.rewriting.rewrite import rewritten  # few functions have loops
+
         code, inner = rewritten(function).code, inner[1:]
     for i in inner:
         code = code.co_consts[i]

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gradc.tracing.checks.checks import Checks
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array
 from gradc_ir.errors import GradcError, LoopError, ShapeError
 from gradc_ir.forks import Depth, lock_across_forks
 
 if TYPE_CHECKING:
+    from gradc.tracing.checks.checks import Checks
     from gradc_codegen.interface.python_kernel import Kernel
 
 _lock = lock_across_forks(Depth.KERNEL)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import dis
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 
+from gradc.tracing.rewriting.asking import asks
 from gradc.tracing.rewriting.expressions import THUNK
 from gradc.tracing.rewriting.function_scope import CannotRewrite
 from gradc.tracing.rewriting.site import Site
@@ -34,9 +34,6 @@ class Rewritten:
 
 _NO_SOURCE = "its source is not at hand, or is not that of the code that runs"
 _known: dict[int, Rewritten] = {}
-_ASKING = frozenset({
-    *dis.hasjrel, *dis.hasjabs, *(dis.opmap[name] for name in ("UNARY_NOT",) if name in dis.opmap)
-})  # fmt: skip
 
 
 def rewritten(function: FunctionType) -> Rewritten:
@@ -87,14 +84,6 @@ def _made(
     if isinstance(node, ast.Lambda):
         return statements.lambda_(node)
     return statements.function(node)
-
-
-def asks(code: CodeType) -> bool:
-    """Whether code asks for the truth of something, or goes round, itself or in a function."""
-    operations = code.co_code[::2]
-    if not _ASKING.isdisjoint(operations):
-        return True
-    return any(isinstance(each, CodeType) and asks(each) for each in code.co_consts)
 
 
 def _finished(made: CodeType, sites: dict[str, Site], around: CodeType) -> CodeType:
