@@ -85,7 +85,7 @@ def types_of(case: Case, symbolic: frozenset[str]) -> tuple[Type, ...]:
 def compiled(case: Case, symbolic: frozenset[str]) -> Kernel:
     """Return the kernel of value and gradient with symbols for some sizes."""
     row = case.row
-    request = Request("value") if row.wrt is None else Request("value_and_grad", row.wrt)
+    request = Request("value") if row.wrt is None else Request(row.of, row.wrt)
     function = derive(trace(row.function, types_of(case, symbolic)).function, request)
     return Compilation(function).kernel()
 

@@ -101,7 +101,12 @@ PLACES = [
             **dict.fromkeys(("sin", "cos", "tan", "erf", "erfc"), "moderate, or flat"),
             **dict.fromkeys(("floor_divide", "remainder"), "jumps"),
             **dict.fromkeys(("special", "composed"), "no short formula"),
-            **{"cast": "rounds", "exactly": "nothing looks behind it", **FORMULAS},
+            **{
+                "fma": "made last, by sums of products",
+                "cast": "rounds",
+                "exactly": "nothing looks behind it",
+                **FORMULAS,
+            },
             "sloped": "dropped before",
             **dict.fromkeys(("shape", "index", "order", "control"), "no function of numbers"),
             **dict.fromkeys(("linalg", "factor", "reduce", "foreign"), "no function of numbers"),

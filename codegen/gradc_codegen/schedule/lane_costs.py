@@ -151,7 +151,7 @@ class LaneCosts:
             if is_inside(loop) or value in transposed or _is_last(value, reading, dim):
                 total += vectors
             elif dim in reading or -1 in reading:
-                total += block
+                total += block * _gathering_cost(value)
             else:
                 total += 1
         if item.kind is StatementKind.REDUCE and item.sequential == dim:
@@ -174,6 +174,15 @@ class LaneCosts:
         behind = value.type.shape[reading.index(dim) + 1 :]
         distance = math.prod(map(self._estimate, behind)) * value.type.dtype.bytes
         return 1.0 + min(distance, _FARTHEST) / _FAR
+
+
+def _gathering_cost(value: Value) -> float:
+    """Return what an element of a lane costs that is read where it lies.
+
+    Where only the running program knows how far that of the next lane is, it may be far.
+    """
+    rows = value.type.shape[1:]
+    return 1.0 if all(isinstance(size, int) for size in rows) else 1.0 + _FARTHEST / _FAR
 
 
 def _is_last(value: Value, reading: Reading, dim: int) -> bool:

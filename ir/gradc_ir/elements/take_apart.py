@@ -77,8 +77,12 @@ class _Writer:
             for node in function.nodes:
                 self._made_for.append(node)
                 self._serials.append(builder.next_serial)
-                with builder.at(function.locations.get(node, ())):
+                lines = function.locations.get(node, ())
+                with builder.at(lines):
                     self._write(node)
+                for result in node.results:
+                    if result in self._arrays:
+                        builder.replace(self._arrays[result], lines)
             return builder.function(
                 function.name,
                 [self._arrays[param] for param in function.params],
@@ -137,6 +141,7 @@ class _Writer:
         found = self._arrays.get(value)
         if found is None:
             found = self._arrays[value] = put_together(self._cells[value])
+            self._builder.replace(found, self._function.locations.get(value.node, ()))
         return found
 
 
