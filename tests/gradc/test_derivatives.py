@@ -25,10 +25,11 @@ from tests.comparing import assert_accurate
 
 SHAPES = [(), (1,), (3,), (2, 3), (0,)]
 FLOATS = [DType.F64, DType.F32]
+# ``sloped`` has the slopes of another number than its own, in the tests of every op
 BY_PARTIALS = [
     op
     for op in ops.TABLE.values()
-    if op.is_elementwise and derivatives.TABLE[op.name].kind == "partials"
+    if op.is_elementwise and derivatives.TABLE[op.name].kind == "partials" and op is not ops.sloped
 ]
 
 

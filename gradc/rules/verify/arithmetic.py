@@ -61,9 +61,7 @@ class Wide:
         elif name == "recover":
             made = operands[attributes["result"]]
         else:
-            # conditions may be of a kind of their own, too
-            of_own_kind = floats or any(operand.dtype.kind == "O" for operand in operands)
-            meaning = self.meanings.get(name) if of_own_kind else None
+            meaning = self.meanings.get(name) if floats else None
             if meaning is None and (name in ANY_NUMBERS or not floats):
                 meaning = reference(node.op)
             if meaning is None:
@@ -90,9 +88,8 @@ class Wide:
 
     def _typed(self, result: Any, dtype: DType) -> Array:
         array = np.asarray(result)
-        if dtype.is_float:
-            return self.wide(array)  # the zeros that a reference puts in are ordinary numbers
-        return array if array.dtype.kind == "O" else array.astype(dtype.numpy)
+        # the zeros that a reference puts in are ordinary numbers
+        return self.wide(array) if dtype.is_float else array.astype(dtype.numpy)
 
 
 def _axes(function: Meaning) -> Meaning:

@@ -44,17 +44,6 @@ class Undecided(Exception):
     """Two balls overlap that were to be compared: more precision may tell."""
 
 
-class _Open:
-    """A condition that is not decided: it raises where it is asked, and chooses what is unknown."""
-
-    def __bool__(self) -> bool:
-        raise Undecided
-
-
-_OPEN = _Open()
-_UNKNOWN = Ball(0, math.inf) * NAN
-
-
 def growing(precisions: Sequence[int] = PRECISIONS) -> Iterator[int]:
     """Yield the precisions in turn, each in force until the next is asked for."""
     kept = ctx.prec
@@ -311,7 +300,7 @@ def op(name: str) -> Callable[..., Any]:
 
     def on_balls(*operands: Any) -> Any:
         # Arb has an arcsine of it, and beside what is rounded it is not known to be none
-        if name not in _SEES_NAN and any(map(is_nan, operands)):
+        if name not in _SEES_NAN and any(isinstance(x, Ball) and is_nan(x) for x in operands):
             return NAN
         made = compute(*operands)
         unknown = isinstance(made, Ball) and made.is_nan() and not is_nan(made)
@@ -366,47 +355,8 @@ def balls() -> Wide:
         "logsumexp": lambda x, axes: meanings["log"](np.sum(meanings["exp"](x), axis=tuple(axes))),
         "norm": lambda x, axes: meanings["sqrt"](np.sum(x * x, axis=tuple(axes))),
         "argsort": _argsort,
-        "select": np.frompyfunc(_chosen, 3, 1),
-        "logical_not": _condition(lambda x: x if x is _OPEN else not x, 1),
-        "logical_and": _condition(lambda x, y: _decided(x, y, False), 2),
-        "logical_or": _condition(lambda x, y: _decided(x, y, True), 2),
-        "logical_xor": _condition(lambda x, y: bool(x) is not bool(y), 2),
     }
-    for name in ("eq", "ne", "lt", "le"):
-        meanings[name] = _condition(partial(_asked, op(name)), 2)
     return Wide(object, lambda x: x if isinstance(x, Ball) else Ball(float(x)), meanings)
-
-
-def _condition(function: Callable[..., Any], operands: int) -> Meaning:
-    """Return the meaning of a condition, of booleans where all are decided."""
-    on_objects = np.frompyfunc(function, operands, 1)
-
-    def meaning(*arrays: Array) -> Any:
-        found = np.asarray(on_objects(*arrays), object)
-        return found if any(each is _OPEN for each in found.flat) else found.astype(bool)
-
-    return meaning
-
-
-def _asked(comparison: Callable[..., bool], x: Any, y: Any) -> bool | _Open:
-    try:
-        return comparison(x, y)
-    except Undecided:
-        return _OPEN
-
-
-def _decided(x: Any, y: Any, end: bool) -> bool | _Open:
-    """Return whether both conditions hold, or one of them; one that is the end decides."""
-    if x is _OPEN or y is _OPEN:
-        known = y if x is _OPEN else x
-        return _OPEN if known is _OPEN or bool(known) is not end else end
-    return bool(x or y if end else x and y)
-
-
-def _chosen(condition: Any, x: Any, y: Any) -> Any:
-    if condition is _OPEN:
-        return x if x is y or (is_nan(x) and is_nan(y)) else _UNKNOWN
-    return x if condition else y
 
 
 def _reduction(function: Any, of_none: float) -> Meaning:
