@@ -44,6 +44,8 @@ def _is_number(item: Statement) -> bool:
 
 def _is_function(item: Statement) -> bool:
     op = item.node.op
+    if item.node.attributes:
+        return False  # what they change of the function is not a matter of its word
     return op.is_elementwise and is_emitted(op.scalar or "") and item.value.type.dtype.is_float
 
 

@@ -126,8 +126,8 @@ def of(name: str) -> Callable[[Value], Value | None]:
         if made is None:
             return None
         # beside a number the derivative is that of the function alone; of a power it is the sum of
-        # two, which may cancel
-        is_single = name != "power" and not (first.above and second.above)
+        # two, which may cancel, and beside that of a cosine, series of quotients are not found
+        is_single = name not in ("cos", "power") and not (first.above and second.above)
         return build.sloped(made.value(value), _plain(value)) if is_single else made.value(value)
 
     return find
