@@ -6,7 +6,7 @@ import sys
 from collections.abc import Generator, Iterator
 from typing import Any
 
-from gradc.capture.attempt import Attempt
+from gradc.capture.attempt import Attempt, Outcome
 from gradc.capture.branches import Choice
 from gradc.capture.decide import Size as Nodes
 from gradc.capture.decide import Told, is_worth_rolling
@@ -112,12 +112,7 @@ class Loop(Driver):
         """Record the steps from one on; return why that cannot be, if it cannot."""
         attempt = Attempt(self, start, items, first, after)
         found = yield from attempt.run()
-        if found.error is not None:
-            return found.error
-        note_rolled(self.site, found.steps, found.carries)
-        self.give(found.variables, ends=True)
-        yield
-        return None
+        return (yield from _ended(self, found))
 
     def _open(self, items: Items) -> Iterator[None]:
         """Run a loop whose number of steps is a symbolic size, or a traced number."""
@@ -241,12 +236,17 @@ class WhileLoop(Driver):
         attempt = self._attempt = Attempt(self, start, None)
         found = yield from attempt.run()
         self._attempt = None
-        if found.error is not None:
-            return found.error
-        note_rolled(self.site, found.steps, found.carries)
-        self.give(found.variables, ends=True)
-        yield
-        return None
+        return (yield from _ended(self, found))
+
+
+def _ended(loop: Driver, found: Outcome) -> Generator[None, None, NotUniform | None]:
+    """Give what a recorded loop leaves; return why it cannot be recorded, if it cannot."""
+    if found.error is not None:
+        return found.error
+    note_rolled(loop.site, found.steps, found.carries)
+    loop.give(found.variables, ends=True)
+    yield
+    return None
 
 
 def _cannot(site: Site, why: NotUniform) -> GradcError:
