@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradc.api.compile import compiled
+from gradc.solving.solution import Solution
 from gradc.tracing import current
 from gradc.tracing.core.source import trace_error
 
@@ -29,11 +30,14 @@ class _WithNumbers:
 
 def solving(
     build: Callable[..., Any], fn: Any, start: Any, theta: Sequence[Any], **options: Any
-) -> Any:
+) -> Solution:
     """Return what ``build(fn, start, theta, **options)`` makes in a trace: values or numbers."""
+    found: Solution
     if current() is not None:
-        return build(fn, start, theta, **options)
-    return compiled(_WithNumbers(build, fn, tuple(options.items())))(start, *theta)
+        found = build(fn, start, theta, **options)
+    else:
+        found = compiled(_WithNumbers(build, fn, tuple(options.items())))(start, *theta)
+    return found
 
 
 def check_tolerance(title: str, tol: Any, default: float) -> float:

@@ -50,7 +50,7 @@ def fixed_point(
     float, and TraceError for options that are none.
     """
     check_callable(_TITLE, "T", T)
-    return solving(_fixed_point, T, z0, theta, tol=tol, max_iter=max_iter)  # type: ignore[no-any-return]
+    return solving(_fixed_point, T, z0, theta, tol=tol, max_iter=max_iter)
 
 
 def _fixed_point(

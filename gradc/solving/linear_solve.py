@@ -69,8 +69,8 @@ def linear_solve(
             help="for several at once write np.linalg.solve, or take gradc.vmap over them",
         )
     if callable(A):
-        return solving(_by_function, A, b, theta, **options)  # type: ignore[no-any-return]
-    return solving(_by_function, times, b, (A,), **options)  # type: ignore[no-any-return]
+        return solving(_by_function, A, b, theta, **options)
+    return solving(_by_function, times, b, (A,), **options)
 
 
 def times(x: Any, A: Any) -> Any:

@@ -68,7 +68,7 @@ def minimize(
         if given is not None:
             check_callable(_TITLE, name, given)
     options = {"equal": equations, "above": inequalities, "tol": tol, "max_iter": max_iter}
-    return solving(_minimize, f, z0, theta, **options)  # type: ignore[no-any-return]
+    return solving(_minimize, f, z0, theta, **options)
 
 
 def _minimize(

@@ -49,7 +49,7 @@ def root(
     float, and TraceError for options that are none.
     """
     check_callable(_TITLE, "F", F)
-    return solving(_root, F, z0, theta, tol=tol, max_iter=max_iter)  # type: ignore[no-any-return]
+    return solving(_root, F, z0, theta, tol=tol, max_iter=max_iter)
 
 
 def _root(
