@@ -10,8 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop targets
-.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets
+.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
