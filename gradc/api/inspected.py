@@ -276,8 +276,10 @@ class Inspected(ABC):
         Parameters
         ----------
         outputs: which functions: ``"value"`` (called ``name`` in C), ``"vg"`` (``name_vg``, value
-            and gradient), ``"grad"``, ``"jvp"``, ``"vjp"``, ``"hvp"``, ``"jac"``, ``"hess"``, or
-            several; with ``_batch`` behind one it is of many points at once, along a leading axis.
+            and gradient), ``"grad"``, ``"jvp"``, ``"vjp"``, ``"hvp"``, ``"jac"``, ``"hess"``,
+            ``"jac_sparse"`` and ``"hess_sparse"`` (two functions each, of where the elements are
+            and of the elements), or several; with ``_batch`` behind one it is of many points at
+            once, along a leading axis.
         of: the same beside the value. By default it is ``"vg"``, of a function of one float.
         wrt: by which arguments, the first by default.
         bake: captured arrays that become constants of the kernels, by name, or ``"all"``.

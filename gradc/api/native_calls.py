@@ -49,8 +49,8 @@ class CalledFromC(ABC):
         """Return the kernel of what ``of`` names as a function of C in this process.
 
         It has ``address``, ``declaration``, ``signature``, ``worksize(*sizes)``, ``ctypes``,
-        ``cffi()`` and ``capsule``; what ``of`` may be :meth:`export` says. The code lives as long
-        as what is returned. Raises as :meth:`export`.
+        ``cffi()`` and ``capsule``; what ``of`` may be :meth:`export` says, of a sparse derivative
+        it is the elements. The code lives as long as what is returned. Raises as :meth:`export`.
         """
         from gradc.exports.kinds import kinds_of
         from gradc.exports.plan import Asked

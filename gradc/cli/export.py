@@ -30,9 +30,9 @@ Example:
     "--of",
     multiple=True,
     default=None,
-    help="What to write beside the value: vg (value and gradient), grad, jvp, vjp, hvp, jac, hess; "
-    "several with commas, or the option again. With _batch behind it, it is of many points at "
-    "once: vg_batch. By default vg, for a function of one float.",
+    help="What to write beside the value: vg (value and gradient), grad, jvp, vjp, hvp, jac, hess, "
+    "jac_sparse, hess_sparse; several with commas, or the option again. With _batch behind it, it "
+    "is of many points at once: vg_batch. By default vg, for a function of one float.",
 )
 @wrt_option_or_none
 @click.option(

@@ -13,33 +13,50 @@ from gradc_ir.errors import ExportError
 # short words beside those of gradc.requests.request.KINDS
 _SHORT = {"vg": "value_and_grad", "jac": "jacobian", "hess": "hessian"}
 _SUFFIXES = {"value": "", "value_and_grad": "vg"}
-_BATCH = "_batch"
-WORDS = ("value", "vg", "grad", "jvp", "vjp", "hvp", "jac", "hess")
+_SPARSE, _BATCH = "_sparse", "_batch"
+WORDS = ("value", "vg", "grad", "jvp", "vjp", "hvp", "jac", "hess", "jac_sparse", "hess_sparse")
+# what may be sparse -> the lines of what its two functions compute
+_OF_ELEMENTS = {
+    "jacobian": "elements of the Jacobian, row by row",
+    "hessian": "elements of the Hessian's lower triangle, row by row",
+}
 
 
 class Kind(NamedTuple):
-    """One function that an export writes.
+    """One function that an export writes, or of a sparse derivative two.
 
     Parameters
     ----------
     of: one of ``gradc.requests.request.KINDS``.
     suffix: what stands behind the name in C, empty for the value.
     many: whether it is of many points at once.
+    sparse: whether it is of the elements that may be other than zero.
     """
 
     of: str
     suffix: str
     many: bool = False
+    sparse: bool = False
 
     def name(self, of: str) -> str:
         """Return what C calls it, of a function of this name."""
-        parts = (of, self.suffix, "batch" if self.many else "")
+        parts = (of, self.suffix, "values" if self.sparse else "", "batch" if self.many else "")
         return "_".join(part for part in parts if part)
+
+    def pattern_name(self, of: str) -> str:
+        """Return what C calls the function of the places of the elements."""
+        return f"{of}_{self.suffix}_pattern"
+
+    @property
+    def pattern_summary(self) -> str:
+        """One line of what that function computes."""
+        return f"rows and columns of the {_OF_ELEMENTS[self.of]}; where each row begins"
 
     @property
     def summary(self) -> str:
         """One line of what it computes."""
-        return SUMMARIES.get(self.suffix, self.of) + (", at each of m points" if self.many else "")
+        what = _OF_ELEMENTS[self.of] if self.sparse else SUMMARIES.get(self.suffix, self.of)
+        return what + (", at each of m points" if self.many else "")
 
 
 VALUE = Kind("value", "")
@@ -59,11 +76,13 @@ def kinds_of(words: str | Iterable[str], option: str = "of") -> tuple[Kind, ...]
 
 def _kind(word: str, option: str) -> Kind:
     many = word.endswith(_BATCH)
-    short = word.removesuffix(_BATCH)
+    whole = word.removesuffix(_BATCH)
+    short = whole.removesuffix(_SPARSE)
     of = _SHORT.get(short, short)
-    if of not in KINDS:
+    sparse = short != whole
+    if of not in KINDS or (sparse and of not in _OF_ELEMENTS):
         raise ExportError(f"{option} is {word!r}", help=_HELP)
-    return Kind(of, _SUFFIXES.get(of, short), many)
+    return Kind(of, _SUFFIXES.get(of, short), many, sparse)
 
 
 def with_value(kinds: Sequence[Kind]) -> tuple[Kind, ...]:

@@ -14,8 +14,9 @@ from gradc.exports.bake import Baked, baked
 from gradc.exports.batch import of_many
 from gradc.exports.formulas import formulas
 from gradc.exports.kinds import VALUE, Kind, with_value
+from gradc.exports.sparse import sparse_forms
 from gradc.exports.words import words_in
-from gradc.pipeline import derive
+from gradc.pipeline import derive, nested
 from gradc.requests.options import Options
 from gradc.requests.request import Request
 from gradc.runtime.export import Entry
@@ -94,13 +95,18 @@ def plan(source: Source, asked: Asked) -> Plan:
     traced, constants = baked(source.__name__, traced, asked.bake)
     kinds = _kinds(source.__name__, asked, traced.function.result_types)
     shared = _shared(source.__name__, bound, traced, asked.shared)
-    entries = []
+    entries: list[Entry] = []
     for kind in kinds:
         if kind.of in OF_A_SCALAR:
             check_value(traced, has_aux=False)
         request = by._request_of(bound, kind.of, wrt)
+        if kind.sparse:
+            made = _sparse(source.__name__, asked, kind, bound, traced, request, shared)
+            # the elements at one point and at many are in the same places
+            entries += made[any(one.name == made[0].name for one in entries) :]
+            continue
         function = (
-            of_many(traced.function, request, shared)
+            of_many(nested(traced.function, request, is_last=True), request.options, shared)
             if kind.many
             else derive(traced.function, request)
         )
@@ -110,19 +116,52 @@ def plan(source: Source, asked: Asked) -> Plan:
     return Plan(tuple(entries), dict(leaves) if called else {}, traced, constants)
 
 
+def _sparse(
+    name: str,
+    asked: Asked,
+    kind: Kind,
+    bound: Bound,
+    traced: Traced,
+    request: Request,
+    shared: Sequence[int],
+) -> list[Entry]:
+    """Return where the elements of a sparse derivative are, and these elements."""
+    forms = sparse_forms(name, traced, request)
+    where = Entry(
+        kind.pattern_name(asked.name),
+        forms.pattern,
+        [f"{kind.suffix}_{part}" for part in ("rows", "columns", "starts")],
+        summary=kind.pattern_summary,
+    )
+    function = (
+        of_many(forms.values, request.options, shared)
+        if kind.many
+        else derive(forms.values, Request(options=request.options))
+    )
+    names = (f"{kind.suffix}_values",)
+    return [where, _entry(asked, kind, bound, traced, request, function, names)]
+
+
 def _entry(
-    asked: Asked, kind: Kind, bound: Bound, traced: Traced, request: Request, function: Function
+    asked: Asked,
+    kind: Kind,
+    bound: Bound,
+    traced: Traced,
+    request: Request,
+    function: Function,
+    names: Sequence[str] = (),
 ) -> Entry:
     found = written(bound, traced, request, function)
     order = Order(found.inputs, found.outputs)
-    signature = Signature.of(function, found.names, order=order)
+    called = names or found.names
+    signature = Signature.of(function, called, order=order)
     return Entry(
         kind.name(asked.name),
         function,
-        found.names,
+        called,
         order,
         kind.summary,
-        formulas(function, signature, order) if asked.docs else (),
+        formulas(function, signature, order) if asked.docs and not kind.sparse else (),
     )
 
 

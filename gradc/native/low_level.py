@@ -70,7 +70,7 @@ def low_level_callable(
         asked_spec = spec_of(given)
     (kind,) = kinds_of(of)
     asked = Asked(_NAME, (asked_spec,), (kind,), wrt, bake=EVERY)
-    (entry,) = plan(source, asked).entries
+    *_, entry = plan(source, asked).entries  # of a sparse derivative its elements
     entry = entry._replace(name=_NAME)
     signature = Signature.of(entry.function, entry.outputs, order=entry.order)
     leaves = leaves_as_written(user_data)

@@ -109,7 +109,7 @@ def texts_of(entry: Entry, blas: bool) -> list[str]:
 def native_of(source: Source, asked: Asked) -> tuple[Native, Plan]:
     """Return the one function that is asked for, in this process, and what was found for it."""
     found = plan(source, asked)
-    (entry,) = found.entries
+    *_, entry = found.entries  # of a sparse derivative its elements
     return Native(entry, blas=source.options.blas), found
 
 

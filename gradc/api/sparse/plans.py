@@ -13,31 +13,30 @@ from scipy.sparse import csr_array
 from gradc.api.sparse.by_seeds import BySeeds
 from gradc.arguments.flags import exact_key
 from gradc.calls.derivation import Derivation
-from gradc.calls.preconditions import check_value
 from gradc.calls.signature import Bound, Wrt, leaves_of
-from gradc.pipeline import nested
+from gradc.calls.sparse_preconditions import check_matrix, check_sizes, only_leaf
 from gradc.requests.options import Options
 from gradc.requests.request import Request
+from gradc.runtime.derivative_pattern import numbers, passes_of, pattern_of
 from gradc.runtime.specialize import collector_paused, working
 from gradc.scopes import scopes_key
-from gradc.sparsity.compression import (
-    Compression,
-    compress,
-    compress_symmetric,
-    joined_with_mirror,
-    seeds,
-)
-from gradc.sparsity.pattern import pattern
+from gradc.sparsity.compression import Compression, seeds
 from gradc.sparsity.relation import Relation
 from gradc.tracing.captured.traced import Traced
-from gradc_ir.core.graph import Function
-from gradc_ir.core.sizes import Shape
 from gradc_ir.core.types import Array, Type
-from gradc_ir.errors import DTypeError, ShapeError, TraceError
+from gradc_ir.errors import ShapeError, TraceError
 
 # A function that is met with ever new sizes, or ever new indices, forgets the older plans.
 _MOST_KINDS = 64
 _MOST_OF_A_KIND = 8
+
+
+class Asked(NamedTuple):
+    """What is asked for: ``"jacobian"`` or ``"hessian"``, by one argument, in a mode."""
+
+    of: str
+    wrt: Wrt
+    mode: str = "auto"
 
 
 class Owner(Protocol):
@@ -62,14 +61,6 @@ class Owner(Protocol):
     def _traced(
         self, bound: Bound, types: Sequence[Type], of: str, wrt: Wrt
     ) -> tuple[Traced, Bound]: ...
-
-
-class Asked(NamedTuple):
-    """What is asked for: ``"jacobian"`` or ``"hessian"``, by one argument, in a mode."""
-
-    of: str
-    wrt: Wrt
-    mode: str = "auto"
 
 
 @dataclass(eq=False)
@@ -263,24 +254,18 @@ class Plans:
 
     def _made(self, owner: Owner, asked: Asked, bound: Bound, positions: Sequence[int]) -> Plan:
         traced, fixed = owner._traced(bound, bound.types, asked.of, asked.wrt)
-        leaf = _only(owner, asked, leaves_of(fixed, positions))
-        _check_result(owner, asked, traced)
+        leaf = only_leaf(owner.__name__, asked.of, leaves_of(fixed, positions))
+        check_matrix(owner.__name__, asked.of, traced)
         captured = [capture.read() for capture in traced.captures]
         looked: dict[int, Array] = {}
         found = pattern_of(
-            traced.function, asked, leaf, owner.options, [*fixed.leaves, *captured], looked
+            traced.function, asked.of, leaf, owner.options, [*fixed.leaves, *captured], looked
         )
         types = traced.function.param_types[leaf], traced.function.result_types[0]
-        of_input, of_result = (_numbers(type_.shape) for type_ in types)
-        if asked.of == "hessian":
-            passes = compress_symmetric(found, of_input)
-        else:
-            passes = compress(found, asked.mode, (of_result, of_input))
+        passes = passes_of(found, asked.of, *types, asked.mode)
         given = tuple(
-            seeds(colours, type_.dtype.numpy).reshape((-1, *shape))
-            for colours, type_, shape in zip(
-                (passes.by_columns, passes.by_rows), types, (of_input, of_result)
-            )
+            seeds(colours, type_.dtype.numpy).reshape((-1, *numbers(type_.shape)))
+            for colours, type_ in zip((passes.by_columns, passes.by_rows), types)
             if colours.max(initial=-1) >= 0
         )
         has = passes.forward_passes > 0, passes.reverse_passes > 0
@@ -302,53 +287,12 @@ def pattern_of_spec(owner: Owner, specs: Sequence[str], of: str, wrt: Wrt) -> Re
     """
     traced, request = owner._request(specs, of, wrt)
     function = traced.function
-    if function.size_symbols:
-        raise ShapeError(
-            "a pattern is one of sizes that are numbers",
-            found=", ".join(f"{n}: {t}" for n, t in zip(function.names, function.param_types)),
-            help='give them in the spec: "x: f64[12]"',
-        )
-    asked = Asked(of, wrt)
-    _check_result(owner, asked, traced)
+    check_sizes(function)
+    check_matrix(owner.__name__, of, traced)
     captured = [capture.read() for capture in traced.captures]
     unknown = [None] * (len(function.params) - len(captured))
-    leaf = _only(owner, asked, request.wrt)
-    return pattern_of(function, asked, leaf, owner.options, [*unknown, *captured], {})
-
-
-def pattern_of(
-    function: Function,
-    asked: Asked,
-    leaf: int,
-    options: Options,
-    arrays: Sequence[Array | None],
-    looked: dict[int, Array],
-) -> Relation:
-    """Return the pattern of a derivative of a traced function, whose sizes are numbers.
-
-    ``arrays`` are those of its parameters, as far as they are known; ``looked`` receives the
-    integers among them that the pattern hangs on.
-    """
-    of = "jvp" if asked.of == "jacobian" else "hvp"
-    derivative = nested(function, Request(of, (leaf,), options=options), True)
-
-    def reader(place: int, array: Array) -> Callable[[], Array]:
-        def read() -> Array:
-            return looked.setdefault(place, array.copy())
-
-        return read
-
-    given = {
-        i: reader(i, array)
-        for i, array in enumerate(arrays)
-        if array is not None and array.dtype.kind in "ib"
-    }
-    found = pattern(derivative, len(function.params), given)[-1]
-    return found if asked.of == "jacobian" else joined_with_mirror(found)
-
-
-def _numbers(shape: Shape) -> tuple[int, ...]:
-    return tuple(int(str(size)) for size in shape)
+    leaf = only_leaf(owner.__name__, of, request.wrt)
+    return pattern_of(function, of, leaf, owner.options, [*unknown, *captured], {})
 
 
 def _by_first_leaves(looked: Mapping[int, Array], fixed: Bound, bound: Bound) -> dict[int, Array]:
@@ -356,30 +300,3 @@ def _by_first_leaves(looked: Mapping[int, Array], fixed: Bound, bound: Bound) ->
     paths = {path: i for i, path in enumerate(bound.paths)}
     kept, moved = fixed.paths, len(bound.leaves) - len(fixed.leaves)
     return {paths[kept[i]] if i < len(kept) else i + moved: array for i, array in looked.items()}
-
-
-def _only(owner: Owner, asked: Asked, leaves: Sequence[int]) -> int:
-    """Return the one leaf that a derivative is by."""
-    if len(leaves) == 1:
-        return leaves[0]
-    raise TraceError(
-        f"a sparse {asked.of} of {owner.__name__} is by one array, not by {len(leaves)}",
-        help="pass one vector and take it apart in the function: a, b = x[:n], x[n:]",
-    )
-
-
-def _check_result(owner: Owner, asked: Asked, traced: Traced) -> None:
-    if asked.of == "hessian":
-        check_value(traced, False)
-        return
-    types = traced.function.result_types
-    if len(types) != 1:
-        raise ShapeError(
-            f"a sparse jacobian is of one array; {owner.__name__} returns {len(types)}",
-            help="return one vector: np.concatenate([a.ravel(), b.ravel()])",
-        )
-    if not types[0].dtype.is_float:
-        raise DTypeError(
-            f"a sparse jacobian is of floats; {owner.__name__} returns {types[0]}",
-            help="only floating-point values have derivatives",
-        )

@@ -1,0 +1,105 @@
+"""Sparse derivatives for C: where their elements are, and these elements."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gradc.calls.sparse_preconditions import check_matrix, check_sizes, only_leaf
+from gradc.pipeline import nested
+from gradc.requests.request import Request
+from gradc.runtime.derivative_pattern import numbers, passes_of, pattern_of
+from gradc.sparsity.compression import Compression
+from gradc.sparsity.seeds import Seeds
+from gradc.tracing import Traced
+from gradc_ir import build
+from gradc_ir.build import Builder
+from gradc_ir.core.graph import Function, Value
+from gradc_ir.core.types import Array, DType, Type
+from gradc_ir.errors import ExportError
+
+
+class SparseForms(NamedTuple):
+    """The two functions of a sparse derivative.
+
+    Parameters
+    ----------
+    values: takes what the traced function takes to the elements; it is differentiated, not final.
+    pattern: of nothing; rows, columns, and where each row begins, i32.
+    """
+
+    values: Function
+    pattern: Function
+
+
+def sparse_forms(name: str, traced: Traced, request: Request) -> SparseForms:
+    """Return what a sparse Jacobian or Hessian is in C; of a Hessian it is the lower triangle.
+
+    Nothing is known of integers that are arguments: what they pick may be anything.
+
+    Raises ShapeError or TraceError where the derivative is no matrix of known size, and ExportError
+    where the pattern hangs on captured integers that are arguments of the kernel.
+    """
+    function, of = traced.function, request.of
+    check_sizes(function)
+    check_matrix(name, of, traced)
+    leaf = only_leaf(name, of, request.wrt)
+    captured = [capture.read() for capture in traced.captures]
+    own = len(function.params) - len(captured)
+    looked: dict[int, Array] = {}
+    found = pattern_of(function, of, leaf, request.options, [*[None] * own, *captured], looked)
+    if looked:
+        called = traced.captures[min(looked) - own].name
+        raise ExportError(
+            f"{name}: the pattern of its {of} hangs on the integers of {called}, which would be an "
+            "argument of the kernel",
+            help=f'bake="{called}" (--bake {called}) makes them constants of it',
+        )
+    passes = passes_of(found, of, function.param_types[leaf], function.result_types[0])
+    rows, columns, places = passes.rows, found.indices, passes.places
+    if of == "hessian":
+        lower = rows >= columns
+        rows, columns, places = rows[lower], columns[lower], places[lower]
+    starts = np.searchsorted(rows, np.arange(found.shape[0] + 1))
+    return SparseForms(
+        _values(traced, request, leaf, passes, places), _constants(name, rows, columns, starts)
+    )
+
+
+def _values(
+    traced: Traced, request: Request, leaf: int, passes: Compression, places: Array
+) -> Function:
+    """Return the function of the elements at places among the results of the passes."""
+    function = traced.function
+    sides = [
+        (passes.by_columns, passes.forward_passes, function.param_types[leaf]),
+        (passes.by_rows, passes.reverse_passes, function.result_types[0]),
+    ]
+    counts = Seeds(passes.forward_passes, passes.reverse_passes, len(places))
+    asked = Request(request.of, request.wrt, counts, request.options)
+    with Builder() as builder:
+        params = [builder.param(i, type_) for i, type_ in enumerate(function.param_types)]
+        if len(places):
+            derivative = nested(function, asked, is_last=True)
+            seeds = [_seeds(*side) for side in sides if side[1]]
+            (found,) = builder.inline(derivative, [*params, *seeds, build.constant(places)])
+        else:
+            found = build.full((0,), 0, function.param_types[leaf].dtype)
+        return builder.function(function.name, params, [found], function.names, function.location)
+
+
+def _seeds(colours: Array, count: int, type_: Type) -> Value:
+    """Return ones where a colour is, a row each: made from the colours, which are few bytes."""
+    shape = (count, *type_.shape)
+    own = build.constant(colours.astype(np.int32).reshape(numbers(type_.shape)))
+    here = build.broadcast(own, shape, tuple(range(1, len(shape))))
+    each = build.broadcast(build.iota(DType.I32, count), shape, (0,))
+    return build.select(build.eq(here, each), build.full(shape, 1, type_.dtype), 0)
+
+
+def _constants(name: str, *arrays: Array) -> Function:
+    with Builder() as builder:
+        return builder.function(
+            f"{name}_pattern", [], [build.constant(array.astype(np.int32)) for array in arrays]
+        )
