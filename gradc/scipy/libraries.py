@@ -25,6 +25,10 @@ def announce() -> None:
         "gradc.scipy.optimize.scalar_minima",
         "gradc.scipy.optimize.minima",
     )
+    on_need.announce(
+        "scipy.sparse", "gradc.scipy.sparse.captured", "gradc.scipy.sparse.constructors"
+    )
+    on_need.announce("scipy.sparse.linalg", "gradc.scipy.sparse.equations")
     on_need.announce("scipy.spatial.distance", "gradc.scipy.distance")
     on_need.announce("scipy.special", "gradc.scipy.special_refusals", "gradc.scipy.special")
     on_need.announce("scipy.stats", "gradc.scipy.stats.stand_ins", "gradc.scipy.stats.summaries")

@@ -149,7 +149,9 @@ _OPERANDS = (
 
 def _binary(name: str) -> tuple[AnyFunction, AnyFunction, AnyFunction]:
     def forward(self: Tracer, other: Any) -> Any:
-        return operate(name, self, other) if isinstance(other, _OPERANDS) else _refuse(other)
+        if isinstance(other, _OPERANDS):
+            return operate(name, self, other)
+        return NotImplemented if _computes_itself(other) else _refuse(other)
 
     def reflected(self: Tracer, other: Any) -> Any:
         return operate(name, other, self) if isinstance(other, _OPERANDS) else _refuse(other)
@@ -162,6 +164,11 @@ def _binary(name: str) -> tuple[AnyFunction, AnyFunction, AnyFunction]:
         return _assign_in_place(name, self, other)
 
     return forward, reflected, in_place
+
+
+def _computes_itself(other: Any) -> bool:
+    """Whether an operand wants no function of NumPy to take it, in NumPy's own words."""
+    return getattr(type(other), "__array_ufunc__", _refuse) is None
 
 
 def _refuse(other: Any) -> NoReturn:
@@ -201,7 +208,7 @@ def _unary(name: str) -> Callable[[Tracer], Any]:
 
 
 def _matmul(x: Any, y: Any) -> Any:
-    return TABLE["matmul"](x, y)
+    return NotImplemented if _computes_itself(y) else TABLE["matmul"](x, y)
 
 
 def _imatmul(self: Tracer, other: Any) -> Any:

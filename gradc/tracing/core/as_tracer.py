@@ -117,7 +117,7 @@ def contains_unknown(nest: Any) -> bool:
         return True
     if found is list or found is tuple:
         return any(contains_unknown(part) for part in nest)
-    return False
+    return bool(getattr(found, "__gradc_unknown__", False)) and nest.__gradc_unknown__
 
 
 def plain_nest(nest: Any) -> Any:

@@ -51,7 +51,7 @@ from gradc.tracing.lens.modules import (
     see_module,
     see_numpy,
 )
-from gradc.tracing.lens.scipy_module import belongs_to_scipy, see_scipy
+from gradc.tracing.lens.scipy_module import belongs_to_scipy, see_captured, see_scipy
 from gradc.tracing.lens.unseen import Unseen, is_library_object, is_unseen
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class
 from gradc.tracing.rewriting.expressions import RUNTIME
@@ -149,6 +149,18 @@ class Lens:
             found = self._copies[id(value)] = value, Unseen(value, name, fetch, self)
         return found[1]
 
+    def _whole(self, value: Any, name: str, fetch: Callable[[], Any]) -> Any:
+        """Return what stands for an object of SciPy whose arrays are hidden inputs, or None."""
+        found = self._copies.get(id(value))
+        if found is not None and found[0] is value:
+            return found[1]
+        made = see_captured(value, name, fetch, lambda: Unseen(value, name, fetch, self), self)
+        if made is not None:
+            self._copies[id(value)] = value, made
+            if self.trace is not None:
+                self.trace.keep_not(f"it reads {name}, an object of SciPy")
+        return made
+
     def see_named(self, value: Any, holder: dict[str, Any], key: str, name: str) -> Any:
         """Return a value found under a name that can be read again."""
         return self.captured(value, (id(holder), key), name, Entry(holder, key))
@@ -178,6 +190,9 @@ class Lens:
                 self.guard(identity, SameObject(name, value, fetch))
             if hasattr(type(value), "__gradc_seen__"):
                 return value.__gradc_seen__(self, name)
+            whole = self._whole(value, name, fetch)
+            if whole is not None:
+                return whole
             if is_unseen(value) or is_library_object(value):
                 return self._unseen(value, name, fetch)
             if type(value).__module__ in _ITERATED and hasattr(type(value), "__next__"):

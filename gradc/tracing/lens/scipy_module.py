@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,14 @@ from gradc import on_need
 from gradc.tracing.core.table import package_of
 from gradc.tracing.lens.seen_module import SeenModule
 from gradc.tracing.registry.dispatch import Mapped
-from gradc.tracing.registry.scipy_function import CALLING, FUNCTIONS, MAKERS, OBJECTS, names_in
+from gradc.tracing.registry.scipy_function import (
+    CALLING,
+    CAPTURED,
+    FUNCTIONS,
+    MAKERS,
+    OBJECTS,
+    names_in,
+)
 
 
 def scipy_module(module: types.ModuleType) -> SeenModule:
@@ -59,6 +67,20 @@ def see_frozen(value: Any) -> Any:
     for make in MAKERS:
         value = make(value)
     return value
+
+
+def see_captured(
+    value: Any, name: str, fetch: Callable[[], Any], outside: Callable[[], Any], lens: Any
+) -> Any:
+    """Return what stands for an object of SciPy with arrays that are read again at every call.
+
+    ``outside`` makes what stands for one that nothing is known of. None for all other objects.
+    """
+    if not belongs_to_scipy(value) or isinstance(value, type) or callable(value):
+        return None
+    _seen()  # loads what makes it
+    made = (make(value, name, fetch, outside, lens) for make in CAPTURED)
+    return next((one for one in made if one is not None), None)
 
 
 def _full_name(value: Any) -> str:

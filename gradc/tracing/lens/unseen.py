@@ -28,7 +28,7 @@ from gradc.tracing.core.table import TABLE, AnyFunction, package_of
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.lens import captured_containers
 from gradc.tracing.lens.code_names import refuse_stores
-from gradc.tracing.lens.scipy_module import has_recording
+from gradc.tracing.lens.scipy_module import has_recording, see_captured
 from gradc_ir.errors import TraceError
 
 # Objects of Python's own whose contents change.
@@ -301,7 +301,8 @@ def handed(
     lens.guard(identity or (id(fetch), name), Guard(name, kind, functools.partial(_type_of, fetch)))
     if callable(value) or is_unseen(value):
         return Unseen(value, name, fetch, lens)
-    return lens.see(value)
+    whole = see_captured(value, name, fetch, lambda: Unseen(value, name, fetch, lens), lens)
+    return lens.see(value) if whole is None else whole
 
 
 def _type_of(fetch: Callable[[], Any]) -> type:

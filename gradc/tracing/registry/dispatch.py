@@ -19,10 +19,11 @@ from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.stand_ins import overrides_for
 from gradc.tracing.core.state import mark_line
-from gradc.tracing.core.table import TABLE, AnyFunction
+from gradc.tracing.core.table import TABLE, AnyFunction, package_of
 from gradc.tracing.core.tracer import Tracer, make_known, make_view, refuse_write, touch
 from gradc.tracing.core.views import Overlapping
 from gradc.tracing.indexing.picking import write_out
+from gradc.tracing.registry.scipy_function import MAKERS
 from gradc_ir.core.types import _FROM_NUMPY as _SUPPORTED
 from gradc_ir.errors import ShapeError, TraceError
 
@@ -218,4 +219,7 @@ def wrap_known(result: Any, tracers: list[Tracer]) -> Any:
         return type(result)(wrap_known(part, tracers) for part in result)
     if isinstance(result, tuple) and hasattr(result, "_fields"):
         return type(result)(*(wrap_known(part, tracers) for part in result))
+    if package_of(type(result)) == "scipy":
+        for make in MAKERS:  # of a matrix, say
+            result = make(result)
     return result

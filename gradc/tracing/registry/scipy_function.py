@@ -16,6 +16,10 @@ OBJECTS: dict[str, Any] = {}
 # What makes a stand-in of an object that has no name, such as a distribution with its parameters;
 # each returns all other objects as they are.
 MAKERS: list[Callable[[Any], Any]] = []
+# What makes a stand-in of an object outside of the function whose arrays become hidden inputs, such
+# as a sparse matrix: of the object, what it is called, what finds it again, what makes a stand-in
+# that knows nothing of it, and the lens; each returns None for all other objects.
+CAPTURED: list[Callable[[Any, str, Callable[[], Any], Callable[[], Any], Any], Any]] = []
 
 
 def scipy_function(*names: str, calls: bool = False) -> Callable[[Recorder], Recorder]:

@@ -1,0 +1,1 @@
+"""Solves with sparse matrices in traced code, by SciPy."""
