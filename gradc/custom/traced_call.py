@@ -148,7 +148,7 @@ class TracedCall:
         None where that is not known. Rules that use their function twice would be traced four times
         at the second order, eight times at the third.
         """
-        within = sum(function is self.function for function in _within.get())
+        within = _within.get().count(_code_of(self.function))
         if not within or not all(isinstance(leaf, Tracer) for leaf in given):
             return None
         traced = set(self.arguments.traced)

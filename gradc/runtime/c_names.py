@@ -10,6 +10,9 @@ from gradc_codegen.interface import c_by_name
 from gradc_codegen.interface.c_header import Exported, macro_names
 from gradc_ir.errors import ExportError
 
+# What symbols of functions of Python begin with that kernels of this process call back.
+CALLED_BACK = "gradc_called_back"
+
 
 def check_name(name: str) -> None:
     """Raise when a function cannot have this name in C, or takes that of another one."""

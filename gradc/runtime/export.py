@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gradc.runtime.c_names import (
+    CALLED_BACK,
     LIBRARY,
     check_arguments,
     check_macros,
@@ -214,6 +215,7 @@ def write(
     for entry in entries:
         check_name(entry.name)
         _refuse_scipy(entry.function)
+        _refuse_python(entry.function)
     signatures = [Signature.of(one.function, one.outputs, order=one.order) for one in entries]
     exported = [
         Exported(entry.name, signature, entry.summary, entry.formulae)
@@ -355,6 +357,20 @@ def _refuse_scipy(function: Function) -> None:
                 at=next(iter(owner.locations.get(node, ())), None),
                 help="compute it outside and make it an argument of the kernel, or call the "
                 "function from Python",
+            )
+
+
+def _refuse_python(function: Function) -> None:
+    """Raise ExportError, with the user's line, for what kernels call back in this process."""
+    for owner, node in nested(function):
+        symbol = str(node.attributes.get("symbol", ""))
+        if symbol.startswith(CALLED_BACK):
+            called = symbol.removeprefix(CALLED_BACK).lstrip("_0123456789")
+            raise ExportError(
+                f"{function.name} cannot be exported: it calls {called} back, a function of Python",
+                at=next(iter(owner.locations.get(node, ())), None),
+                help="compute it outside and make it an argument of the kernel, write a solver "
+                "that can be traced (docs/implicit.md), or call the function from Python",
             )
 
 

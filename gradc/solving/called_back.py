@@ -14,6 +14,7 @@ import numpy as np
 
 from gradc.control.bodies import name_of
 from gradc.custom.external import external, read_spec
+from gradc.runtime.c_names import CALLED_BACK
 from gradc_ir.core.sizes import evaluate
 from gradc_ir.core.types import DType, Type
 
@@ -40,7 +41,7 @@ def called_back(function: Callable[..., Any], spec: str) -> Callable[..., Any]:
     """
     inputs, results, several = read_spec(spec)
     types = [type_ for _, type_ in inputs]
-    name = f"gradc_called_back_{next(_numbers)}_{name_of(function)}"
+    name = f"{CALLED_BACK}_{next(_numbers)}_{name_of(function)}"
     symbol = "".join(letter if letter.isalnum() else "_" for letter in name)
     if not several and not any(type_.shape for type_ in (*types, *results)):
         call, parts = _of_numbers(function, results[0]), [_C_TYPES[type_.dtype] for type_ in types]

@@ -14,10 +14,10 @@ from gradc.tracing.core.source import shape_error, trace_error
 from gradc_ir.errors import TraceError
 
 # functions of elements that are zero at zero
-_OF_ELEMENTS = frozenset(
-    "sqrt sin tan arcsin arctan sinh tanh arcsinh arctanh expm1 log1p rint sign floor ceil trunc "
-    "deg2rad rad2deg".split()  # noqa: SIM905 - words
-)
+_OF_ELEMENTS = {
+    "sqrt", "sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "arctanh", "expm1",
+    "log1p", "rint", "sign", "floor", "ceil", "trunc", "deg2rad", "rad2deg",
+}  # fmt: skip
 _TURNED = {"csr": "csc", "csc": "csr"}
 _HAS = "@, dot, T, +, -, * and / with numbers, multiply, abs, power, sum, diagonal, trace, toarray"
 
@@ -79,10 +79,13 @@ class SparseMatrix:
     def __gradc_original__(self) -> Any:
         """SciPy's matrix, if all of it is known."""
         if self.__gradc_unknown__:
-            return None
+            raise AttributeError("__gradc_original__")
         places = self.structure.rows.known, self.structure.columns.known
         whole: Any = scipy.sparse.coo_array if self.is_array else scipy.sparse.coo_matrix
         return whole((self.elements.known, places), self.shape).asformat(self.format)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}, a sparse matrix of shape {self.shape}>"
 
     def __gradc_refuse__(self) -> TraceError:
         """Return the error for where an array is needed."""
@@ -168,8 +171,8 @@ class SparseMatrix:
 
     def _unsupported(self, what: str) -> TraceError:
         return trace_error(
-            f"{what} of a sparse matrix is not supported in traced functions",
-            found=f"there sparse matrices have {_HAS}",
+            f"{self.name}: {what} is not supported for sparse matrices in traced functions",
+            found=f"there they have {_HAS}",
             help="compute it outside of the function, or make a dense array: A.toarray()",
         )
 
@@ -246,7 +249,7 @@ class SparseMatrix:
 
     def __matmul__(self, other: Any) -> Any:
         if _is_sparse(other):
-            raise self._unsupported("a product with another one")
+            raise self._unsupported("a product with a sparse matrix")
         if np.ndim(other) == 0:
             raise ValueError("Scalar operands are not allowed, use '*' instead")
         parts = self.elements, self.structure.rows, self.structure.columns
@@ -281,10 +284,10 @@ class SparseMatrix:
         """Return the product by elements with a number, an array or a matrix of its structure."""
         if type(other) is SparseMatrix:
             if other.structure is not self.structure or not self.structure.is_distinct():
-                raise self._unsupported("a product by elements with one of another structure")
+                raise self._unsupported("a product by elements with a matrix of another structure")
             return self._with(self.elements * other.elements)
         if _is_sparse(other):
-            raise self._unsupported("a product by elements with one of another structure")
+            raise self._unsupported("a product by elements with a matrix of another structure")
         factor = array(other)
         if factor.ndim == 0:
             return self._with(self.elements * other)
@@ -401,7 +404,9 @@ class SparseMatrix:
         if axis not in (0, 1, -1, -2):
             raise ValueError(f"axis {axis!r:.40} of a matrix")
         if not self.is_array:
-            raise self._unsupported("sums along an axis, a np.matrix for a matrix like this one,")
+            raise self._unsupported(
+                "a np.matrix, as sums of a sparse matrix that is no sparse array are,"
+            )
         structure, over_rows = self.structure, axis in (0, -2)
         places = structure.columns if over_rows else structure.rows
         return added(self.elements, [places], [self.shape[1 if over_rows else 0]])
@@ -438,7 +443,9 @@ class SparseMatrix:
     def todense(self, order: Any = None, out: Any = None) -> Any:
         """Return the dense array; a matrix's is a np.matrix, which there is none of."""
         if not self.is_array:
-            raise self._unsupported("todense, a np.matrix for a matrix like this one,")
+            raise self._unsupported(
+                "a np.matrix, as todense of a sparse matrix that is no sparse array gives,"
+            )
         return self.toarray(order, out)
 
 

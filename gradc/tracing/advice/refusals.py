@@ -155,7 +155,14 @@ _MODULES = {
         "fixed nodes can be differentiated: np.sum(weights * f(nodes)), or np.trapezoid(y, x)",
     ),
     "scipy.interpolate": Cure("", f"write np.interp(x, xp, fp) for a linear one, or {_OUTSIDE}"),
-    "scipy.sparse": Cure("sparse matrices are not there", "pass a dense array"),
+    "scipy.sparse.linalg": Cure(
+        "", "write spsolve(A, b), or gradc.linear_solve(lambda x: A @ x, b, method='cg').x"
+    ),
+    "scipy.sparse": Cure(
+        "",
+        "make the matrix outside of the function; inside, csr_array, csc_array and coo_array take "
+        "(data, (row, col)) with traced data, and diags_array and block_array parts",
+    ),
     "scipy.signal": Cure("", f"write np.convolve(x, weights), or {_OUTSIDE}"),
     "scipy.ndimage": Cure("", f"write np.convolve(x, weights), or {_OUTSIDE}"),
 }
