@@ -33,6 +33,7 @@ class _Place(NamedTuple):
     slow: Any
     steps: Any
     done: Any
+    last: Any
     stuck: Any
 
 
@@ -81,6 +82,9 @@ def descend(
         raised = numpy.maximum(place.damping * _MORE, _FIRST)
         damping = numpy.where(better, kept, raised)
         damping = numpy.where(at_rest, numpy.where(free, np.inf, 0.0), damping)
+        # no step is left: the undamped one says whether this is for rounding alone
+        hopeless = ~better & ~least & (damping > _MOST)
+        damping = numpy.where(hopeless, 0.0, damping)
         return _Place(
             numpy.where(better, x, place.x),
             numpy.where(better, height, place.value),
@@ -90,12 +94,13 @@ def descend(
             numpy.where(better, slow, place.slow),
             place.steps + 1,
             close | least,
-            ~least & (damping > _MOST),
+            hopeless,
+            place.last & ~better & ~least,
         )
 
     level = (begun == 0) & (_lowest_sign(curvature_at(start)) > 0)
     stuck = ((begun == 0) & ~level) | (height != height)
-    place = _Place(start, height, first, zero, np.inf + zero, 0, 0, level, stuck)
+    place = _Place(start, height, first, zero, np.inf + zero, 0, 0, level, False, stuck)
     found = while_loop(go_on, step, place)
     return found.x, found.steps, found.done
 

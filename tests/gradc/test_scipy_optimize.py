@@ -34,6 +34,7 @@ OF_NUMBERS = {
     "brentq": (lambda a: optimize.brentq(cubic, -1.0, 10.0, (a,)), 1e-11),
     "brenth": (lambda a: optimize.brenth(lambda z: cubic(z, a), -1, 10.0), 1e-11),
     "bisect": (lambda a: optimize.bisect(cubic, -1.0, 10.0, args=(a,)), 1e-11),
+    "ridder": (lambda a: optimize.ridder(cubic, -1.0, 10.0, (a,)), 1e-11),
     "newton": (lambda a: optimize.newton(cubic, 3.0, slope, (a,)), 1e-11),
     "halley": (lambda a: optimize.newton(cubic, 3.0, slope, (a,), fprime2=bend), 1e-11),
     "secant": (lambda a: optimize.newton(lambda z: cubic(z, a), 3.0), 1e-11),
@@ -45,7 +46,7 @@ OF_NUMBERS = {
 }
 
 
-SLOW = {"brenth", "bisect", "from two"}
+SLOW = {"brenth", "bisect", "from two", "ridder"}
 
 
 @pytest.mark.parametrize(
@@ -53,9 +54,11 @@ SLOW = {"brenth", "bisect", "from two"}
 )
 def test_roots_of_numbers(name: str) -> None:
     f, off = OF_NUMBERS[name]
+    both = gradc.value_and_grad(f)
     for a in (2.0, 7.3):
-        np.testing.assert_allclose(gradc.compile(f)(a), f(a), rtol=4e-16)
-        np.testing.assert_allclose(gradc.grad(f)(a), derivative_of_cubic(a), rtol=off)
+        value, slope = both(a)
+        np.testing.assert_allclose(value, f(a), rtol=4e-16)
+        np.testing.assert_allclose(slope, derivative_of_cubic(a), rtol=off)
 
 
 def test_results_and_what_is_no_bracket() -> None:
@@ -71,6 +74,81 @@ def test_results_and_what_is_no_bracket() -> None:
     assert np.isnan(x)
     assert not result.converged
     assert found(-2.0)[0] == -1.0  # an end is the root
+
+
+def test_the_steps_of_ridder_are_those_of_scipy() -> None:
+    def found(a):
+        return optimize.ridder(cubic, -1000.0, 1000.0, (a,), full_output=True)
+
+    compiled = gradc.compile(found)
+    for a in (2.0, -5.0, 0.0, 1e6):
+        want, wanted = found(a)
+        x, result = compiled(a)
+        np.testing.assert_allclose(x, want, rtol=2e-15)
+        assert (result.iterations, result.converged) == (wanted.iterations, True)
+    by_name = optimize.root_scalar(cubic, (2.0,), "ridder", (-1, 10), options={"xtol": 1e-14})
+    assert (
+        gradc.compile(
+            lambda a: (
+                optimize.root_scalar(cubic, (a,), "ridder", (-1, 10), options={"xtol": 1e-14}).root
+            )
+        )(2.0)
+        == by_name.root
+    )
+
+
+TIMES = np.linspace(0.0, 3.0, 15)
+SEEN = 2.5 * np.exp(-1.3 * TIMES) + 0.05 * np.sin(40 * TIMES) + 3.0 * (np.arange(15) == 3)
+
+
+def decay(p, scale):
+    return p[0] * np.exp(-p[1] * TIMES) - SEEN * scale
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"bounds": ([0, 0], [2.4, np.inf]), "loss": "huber", "f_scale": 0.1},
+        pytest.param({"bounds": ([0, 0], [2.0, np.inf])}, marks=pytest.mark.slow),
+        pytest.param({"loss": "huber", "f_scale": 0.1}, marks=pytest.mark.slow),
+        pytest.param({"bounds": (0, 2.2)}, marks=pytest.mark.slow),
+        pytest.param({"bounds": optimize.Bounds([0, 0], [2, 9])}, marks=pytest.mark.slow),
+        pytest.param({"loss": "soft_l1", "f_scale": 0.1}, marks=pytest.mark.slow),
+        pytest.param({"loss": "cauchy", "f_scale": 0.1}, marks=pytest.mark.slow),
+        pytest.param({"loss": "arctan"}, marks=pytest.mark.slow),
+    ],
+)
+def test_least_squares_within_bounds_and_with_losses(options) -> None:
+    exact = {"xtol": 1e-15, "ftol": 1e-15, "gtol": 1e-15}
+
+    def fitted(scale):
+        return optimize.least_squares(decay, [1.0, 1.0], args=(scale,), **options, **exact)
+
+    found, slope = gradc.jvp(fitted, (1.0,), (1.0,))
+    want = fitted(1.0)
+    np.testing.assert_allclose(found.x, want.x, rtol=1e-7)
+    np.testing.assert_allclose(found.cost, want.cost, rtol=1e-12)
+    assert found.success
+    numeric = (fitted(1.001).x - fitted(0.999).x) / 0.002
+    np.testing.assert_allclose(slope.x, numeric, rtol=1e-3, atol=1e-5)
+
+
+def test_options_of_methods() -> None:
+    """What asks for less than ours gives is not heeded; steps are counted."""
+
+    @gradc.compile
+    def lowest(a):
+        return optimize.minimize(
+            lambda x: np.sum(np.cosh(x - a)), np.full(2, 5.0), options={"gtol": 1e-3, "maxiter": 99}
+        ).x
+
+    np.testing.assert_allclose(lowest(1.0), 1.0, rtol=1e-12)
+    few = gradc.compile(
+        lambda a: (
+            optimize.root(lambda x: np.exp(x) - a, np.full(1, 9.0), options={"maxiter": 2}).success
+        )
+    )
+    assert not few(1.0)
 
 
 def test_systems() -> None:
@@ -134,12 +212,15 @@ def test_minima() -> None:
         value = lambda z: np.sum((z - a) ** 2)  # noqa: E731
         return optimize.minimize(value, np.ones(2), constraints=on_line, tol=1e-9).x
 
-    np.testing.assert_allclose(gradc.compile(free)(a), [a, a * a], rtol=1e-12)
-    np.testing.assert_allclose(gradc.jacobian(free)(a), [1.0, 2 * a], rtol=1e-10)
-    np.testing.assert_allclose(gradc.compile(bound)(a), [0.6, 0.36], rtol=1e-12)
-    np.testing.assert_allclose(gradc.jacobian(bound)(a), [0.5, 0.6], rtol=1e-10)
-    np.testing.assert_allclose(gradc.compile(equal)(a), equal(a), atol=1e-7)
-    np.testing.assert_allclose(gradc.jacobian(equal)(a), [0.4, -0.2], rtol=1e-10)
+    found, slope = gradc.jvp(free, (a,), (1.0,))
+    np.testing.assert_allclose(found, [a, a * a], rtol=1e-12)
+    np.testing.assert_allclose(slope, [1.0, 2 * a], rtol=1e-10)
+    found, slope = gradc.jvp(bound, (a,), (1.0,))
+    np.testing.assert_allclose(found, [0.6, 0.36], rtol=1e-12)
+    np.testing.assert_allclose(slope, [0.5, 0.6], rtol=1e-10)
+    found, slope = gradc.jvp(equal, (a,), (1.0,))
+    np.testing.assert_allclose(found, equal(a), atol=1e-7)
+    np.testing.assert_allclose(slope, [0.4, -0.2], rtol=1e-10)
 
 
 def test_least_squares() -> None:
@@ -151,10 +232,10 @@ def test_least_squares() -> None:
             model, [1.0, 1.0], xtol=1e-15, ftol=1e-15, gtol=1e-15, args=(a,)
         ).x
 
-    np.testing.assert_allclose(gradc.compile(fitted)(2.0), fitted(2.0), rtol=1e-8)
-    step = 1e-4
-    numeric = (gradc.compile(fitted)(2.0 + step) - gradc.compile(fitted)(2.0 - step)) / (2 * step)
-    np.testing.assert_allclose(gradc.jacobian(fitted)(2.0), numeric, rtol=1e-6)
+    found, slope = gradc.jvp(fitted, (2.0,), (1.0,))
+    np.testing.assert_allclose(found, fitted(2.0), rtol=1e-8)
+    numeric = (fitted(2.0 + 1e-4) - fitted(2.0 - 1e-4)) / 2e-4
+    np.testing.assert_allclose(slope, numeric, rtol=1e-5, atol=1e-7)
 
 
 # A wrong use, what it says, and the cure.
@@ -181,9 +262,19 @@ REFUSED = [
         'method="BFGS"',
     ),
     (
-        lambda a: optimize.least_squares(cubic, [1.0], loss="huber", args=(a,)).x,
-        "with loss= is not supported",
-        "gradc.minimize",
+        lambda a: optimize.least_squares(cubic, [1.0], loss="steep", args=(a,)).x,
+        "with loss='steep' is not supported",
+        "linear, soft_l1, huber, cauchy, arctan",
+    ),
+    (
+        lambda a: optimize.minimize(valley, [1.0, 1.0], (a,), options={"return_all": True}).x,
+        "with options={'return_all': …} is not supported",
+        "it takes maxiter",
+    ),
+    (
+        lambda a: optimize.root_scalar(cubic, (a,), bracket=[0, 9], options={"fprime": 1}).root,
+        "with options={'fprime': 1} is not supported",
+        "it takes xtol, rtol and maxiter",
     ),
     (
         lambda a: optimize.minimize_scalar(cubic, args=(a,), method="golden").x,

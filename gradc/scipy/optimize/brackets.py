@@ -1,4 +1,4 @@
-"""Roots between two ends at which a function has different signs: bisection and Brent's methods."""
+"""Roots between ends at which a function has different signs: bisection, Ridder, Brent."""
 
 from __future__ import annotations
 
@@ -93,6 +93,61 @@ def bisect(
     found = while_loop(
         go_on, step, {"x": start, "width": b - a, "steps": 0, "done": at_end | ~valid}
     )
+    return found["x"], found["steps"], found["done"] & valid
+
+
+@_method("ridder")
+def ridder(
+    value: Callable[[Any], Any], a: Any, b: Any, xtol: Any, rtol: Any, limit: int
+) -> tuple[Any, Any, Any]:
+    """Return the root, the steps and whether it was found: by the exponential through three points.
+
+    C. Ridders, "A new algorithm for computing a single root of a real continuous function", 1979.
+    """
+    at_a, at_b = value(a), value(b)
+    valid = _apart(at_a, at_b) | (at_a == 0) | (at_b == 0)
+    at_end = (at_a == 0) | (at_b == 0)
+
+    def go_on(at: Any) -> Any:
+        return ~at["done"] & (at["steps"] < limit)
+
+    def step(at: Any) -> Any:
+        half = 0.5 * (at["b"] - at["a"])
+        middle = at["a"] + half
+        f_middle = value(middle)
+        root = numpy.sqrt(f_middle * f_middle - at["f_a"] * at["f_b"])
+        moved = numpy.where(at["f_b"] > at["f_a"], half, -half) * f_middle / root
+        least = numpy.minimum(numpy.abs(moved), numpy.abs(half) - 0.5 * at["least"])
+        x = middle - numpy.where(moved > 0, least, -least)
+        f = value(x)
+        # the root is between x and the middle, or between x and one of the ends
+        inner, left = _apart(f, f_middle), _apart(f, at["f_a"])
+        first = inner | ~left
+        a = numpy.where(first, x, at["a"])
+        b = numpy.where(inner, middle, numpy.where(left, x, at["b"]))
+        tolerance = xtol + rtol * numpy.abs(x)
+        return {
+            "a": a,
+            "f_a": numpy.where(first, f, at["f_a"]),
+            "b": b,
+            "f_b": numpy.where(inner, f_middle, numpy.where(left, f, at["f_b"])),
+            "x": x,
+            "least": tolerance,
+            "steps": at["steps"] + 1,
+            "done": (f == 0) | (numpy.abs(b - a) < tolerance),
+        }
+
+    begun = {
+        "a": a,
+        "f_a": at_a,
+        "b": b,
+        "f_b": at_b,
+        "x": numpy.where(at_a == 0, a, b),
+        "least": xtol + rtol * numpy.minimum(numpy.abs(a), numpy.abs(b)),
+        "steps": 0,
+        "done": at_end | ~valid,
+    }
+    found = while_loop(go_on, step, begun)
     return found["x"], found["steps"], found["done"] & valid
 
 

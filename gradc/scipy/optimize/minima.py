@@ -13,12 +13,13 @@ from gradc.scipy.optimize.results import (
     OptimizeResult,
     as_tuple,
     first_of,
+    most_steps,
     only,
 )
 from gradc.solving.minimize import minimum_of
 from gradc.solving.newton import newton_tolerance
 from gradc.tracing import call
-from gradc.tracing.building.by_name import array, known, numpy, refuse
+from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.registry.scipy_function import scipy_function
 
@@ -56,7 +57,8 @@ def minimize(
             f"{title} with method={method!r:.60}",
             'leave it out, or write method="BFGS", or "SLSQP" with bounds and constraints',
         )
-    only(title, {"callback": callback, "options": options}, "leave it out")
+    only(title, {"callback": callback}, "leave it out")
+    steps = most_steps(title, options, _STEPS)
     rest = as_tuple(args)
     value = functools.partial(first_of, fun) if jac is True else fun
     start = numpy.reshape(array(x0), (-1,))
@@ -71,7 +73,7 @@ def minimize(
     if bounds is not None:
         kinds["ineq"] += _bounds(title, bounds)
     equal, above = (_together(kinds[kind]) for kind in ("eq", "ineq"))
-    found = minimum_of(title, value, start, rest, equal, above, _share(tol, start), _STEPS)
+    found = minimum_of(title, value, start, rest, equal, above, _share(tol, start), steps)
     return OptimizeResult(found.x, found.fun, found.converged, found.steps)
 
 
@@ -156,19 +158,55 @@ def least_squares(
     Its methods are damped steps with exact second derivatives, those of the residuals included.
     """
     title = "scipy.optimize.least_squares"
-    if loss != "linear":
-        raise refuse(f"{title} with loss=", "write the loss out and take gradc.minimize")
-    if not all(np.all(np.isinf(known(end, f"{title}: bounds"))) for end in bounds):
-        raise refuse(f"{title} with bounds=", "take gradc.minimize with inequalities=")
+    if not callable(loss) and loss not in _LOSSES:
+        raise refuse(
+            f"{title} with loss={loss!r:.40}", f"write a function, or one of {', '.join(_LOSSES)}"
+        )
     only(title, {"callback": callback}, "leave it out")
     rest, named = as_tuple(args), dict(kwargs or {})
     start = numpy.reshape(array(x0), (-1,))
-    cost = functools.partial(_half_of_squares, fun, named)
-    found = minimum_of(title, cost, start, rest, None, None, _share(None, start), _STEPS)
+    cost = functools.partial(_cost, fun, _LOSSES.get(loss, loss), f_scale, named)
+    ends = [bounds.lb, bounds.ub] if hasattr(bounds, "lb") else bounds
+    above = None
+    if not all(np.ndim(end) == 0 and _is_infinite(end) for end in ends):
+        count = number(start.shape[0], f"{title}: bounds")
+        pairs = list(zip(*(_each(end, count) for end in ends), strict=True))
+        if any(not _is_infinite(end) for pair in pairs for end in pair):
+            above = _together(_bounds(title, pairs))
+    found = minimum_of(title, cost, start, rest, None, above, _share(None, start), _STEPS)
     residuals = call(fun, found.x, *rest, **named)
     return LeastSquaresResult(found.x, found.fun, residuals, found.converged, found.steps)
 
 
-def _half_of_squares(fun: Callable[..., Any], named: dict[str, Any], x: Any, *rest: Any) -> Any:
+def _cost(
+    fun: Callable[..., Any],
+    loss: Callable[[Any], Any] | None,
+    scale: Any,
+    named: dict[str, Any],
+    x: Any,
+    *rest: Any,
+) -> Any:
     residuals = array(call(fun, x, *rest, **named))
-    return 0.5 * numpy.sum(residuals * residuals)
+    if loss is None:
+        return 0.5 * numpy.sum(residuals * residuals)
+    shares = residuals / scale
+    costs = call(loss, shares * shares)
+    # a function of the user's returns its derivatives too
+    costs = costs if loss in _LOSSES.values() else costs[0]
+    return 0.5 * scale * scale * numpy.sum(costs)
+
+
+# what SciPy makes of squared residuals, by its name
+_LOSSES: dict[Any, Callable[[Any], Any] | None] = {
+    "linear": None,
+    "soft_l1": lambda z: 2.0 * (numpy.sqrt(1.0 + z) - 1.0),
+    "huber": lambda z: numpy.where(z <= 1.0, z, 2.0 * numpy.sqrt(numpy.maximum(z, 1.0)) - 1.0),
+    "cauchy": lambda z: numpy.log1p(z),
+    "arctan": lambda z: numpy.arctan(z),
+}
+
+
+def _each(end: Any, count: int) -> list[Any]:
+    """Return a bound of each unknown."""
+    whole = np.broadcast_to(end, (count,)) if isinstance(end, int | float) else array(end)
+    return [whole[place] if np.ndim(whole) else whole for place in range(count)]

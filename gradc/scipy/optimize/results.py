@@ -88,6 +88,27 @@ def only(title: str, options: dict[str, Any], cure: str) -> None:
             raise refuse(f"{title} with {name}=", cure)
 
 
+# Options of SciPy's methods that ask for what is true of ours in any case: at most such errors.
+_LOOSER = (
+    "disp", "gtol", "ftol", "xtol", "fatol", "xatol", "eps", "maxcor", "maxls", "iprint", "norm",
+    "c1", "c2", "finite_diff_rel_step", "maxfun", "barrier_tol", "verbose",
+)  # fmt: skip
+
+
+def most_steps(title: str, options: Any, default: int) -> int:
+    """Return how many steps options allow; raises TraceError for those that are not supported."""
+    found = default
+    for name, value in dict(options or {}).items():
+        if name == "maxiter" and value is not None:
+            found = iterations(title, value)
+        elif name != "maxiter" and name not in _LOOSER:
+            raise refuse(
+                f"{title} with options={{{name!r}: …}}",
+                f"leave it out: it takes maxiter, and need not heed {', '.join(_LOOSER)}",
+            )
+    return found
+
+
 def fixed(x: Any) -> Any:
     """Return a number as a constant of differentiation."""
     return stop_gradient(array(x))

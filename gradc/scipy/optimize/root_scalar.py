@@ -15,7 +15,6 @@ from gradc.scipy.optimize.results import (
     iterations,
     of_number,
     one_number,
-    only,
     root_found,
 )
 from gradc.scipy.optimize.secants import by_secants, by_slopes
@@ -26,7 +25,7 @@ from gradc.tracing.core.source import trace_error
 from gradc.tracing.registry.scipy_function import FUNCTIONS, scipy_function
 
 _TITLE = "scipy.optimize.root_scalar"
-_BETWEEN = ("bisect", "brentq", "brenth")
+_BETWEEN = ("bisect", "brentq", "brenth", "ridder")
 _FROM = ("newton", "secant", "halley")
 
 
@@ -46,7 +45,12 @@ def root_scalar(
     options: Any = None,
 ) -> RootResults:
     """Record ``scipy.optimize.root_scalar``: root, iterations and converged."""
-    only(_TITLE, {"options": options}, "write the options as arguments: xtol=, rtol=, maxiter=")
+    given = dict(options or {})
+    xtol, rtol = given.pop("xtol", xtol), given.pop("rtol", rtol)
+    maxiter = given.pop("maxiter", maxiter)
+    given.pop("disp", None)
+    if given:
+        raise refuse(f"{_TITLE} with options={given!r:.60}", "it takes xtol, rtol and maxiter")
     name = _method(method, bracket, fprime, fprime2, x1)
     if name in _BETWEEN:
         if bracket is None:
@@ -76,7 +80,8 @@ def _method(method: Any, bracket: Any, fprime: Any, fprime2: Any, x1: Any) -> st
     if name not in (*_BETWEEN, *_FROM):
         raise refuse(
             f"{_TITLE} with method={method!r:.60}",
-            'write method="brentq", "brenth" or "bisect", or "newton", "secant" or "halley"',
+            'write method="brentq", "brenth", "ridder" or "bisect", or "newton", "secant" or '
+            '"halley"',
         )
     return name
 

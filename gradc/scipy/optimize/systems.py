@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.scipy.optimize.results import OptimizeResult, as_tuple, first_of, only
+from gradc.scipy.optimize.results import OptimizeResult, as_tuple, first_of, most_steps, only
 from gradc.solving.differentiated import by_matrix
 from gradc.solving.equations import Equations, Unknowns
 from gradc.solving.newton import newton, newton_tolerance
@@ -19,7 +19,9 @@ from gradc.tracing.registry.scipy_function import scipy_function
 _STEPS = 200
 
 
-def _solved(title: str, fun: Callable[..., Any], x0: Any, args: Any, tol: Any) -> OptimizeResult:
+def _solved(
+    title: str, fun: Callable[..., Any], x0: Any, args: Any, tol: Any, steps: int = _STEPS
+) -> OptimizeResult:
     """Return the root of a system; unknowns are a vector, as SciPy has them."""
     start = array(x0)
     unknowns = Unknowns(title, numpy.reshape(start, (-1,)), "x0")
@@ -27,10 +29,10 @@ def _solved(title: str, fun: Callable[..., Any], x0: Any, args: Any, tol: Any) -
     share = newton_tolerance(unknowns.dtype.numpy)
     if tol is not None:
         share = min(float(tol), share)
-    x, steps, good = newton(f, stop_gradient(unknowns.vector), f.fixed, share, _STEPS)
+    x, taken, good = newton(f, stop_gradient(unknowns.vector), f.fixed, share, steps)
     left = f(x, *f.fixed)
     x = by_matrix("root", f, numpy.where(good, x, np.nan), f.operands)
-    return OptimizeResult(x, left, good, steps)
+    return OptimizeResult(x, left, good, taken)
 
 
 @scipy_function("optimize.fsolve", calls=True)
@@ -79,6 +81,6 @@ def root(
             f"{title} with method={method!r:.60}",
             'write method="hybr", or gradc.fixed_point for what is too large for a matrix',
         )
-    only(title, {"callback": callback, "options": options}, "leave it out")
+    only(title, {"callback": callback}, "leave it out")
     given = functools.partial(first_of, fun) if jac is True else fun
-    return _solved(title, given, x0, args, tol)
+    return _solved(title, given, x0, args, tol, most_steps(title, options, _STEPS))
