@@ -172,9 +172,7 @@ def _numbers(writer: Writer, made: list[str], plain: list[str], dtype: DType) ->
     found = []
     for one, other in zip(made, plain, strict=True):
         none = writer.write(vector, f"fcmp uno {type_} {one}, {one}")
-        found.append(
-            writer.write(vector, f"select {flag} {none}, {type_} {other}, {type_} {one}")
-        )
+        found.append(writer.write(vector, f"select {flag} {none}, {type_} {other}, {type_} {one}"))
     return found
 
 

@@ -104,9 +104,7 @@ def _computed(arrays: Sequence[Array], body: Function, result: int) -> Wide:
         return values[results[result]]
 
 
-def recover(
-    *arrays: Array, body: Function, result: int, guards: int, witnesses: int = 0
-) -> Array:
+def recover(*arrays: Array, body: Function, result: int, guards: int, witnesses: int = 0) -> Array:
     """Return one of some results of plain arithmetic, or of formulas where it is not finite.
 
     The plain results come first, then witnesses, then what the formulas start from, then guards.
