@@ -183,8 +183,8 @@ class Loop(Driver):
         if shared:
             path = held[shared[0]].path
             raise trace_error(
-                f"where in {path} the {self.site.kind} loop of line {self.site.line} is left is not "
-                "known while tracing",
+                f"where in {path} the {self.site.kind} loop of line {self.site.line} is left "
+                "is not known while tracing",
                 found=f"a {feeding[shared[0]]}",
                 help=f"go through a list: list({path}), or through the array itself",
             )
