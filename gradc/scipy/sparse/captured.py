@@ -38,6 +38,8 @@ def captured(
         return None
     if not _is_matrix(value) or value.format not in READ:
         return outside()
+    if lens.trace is not None:
+        lens.trace.keep_not(f"it reads {name}, a sparse matrix")
     coordinates = Coordinates(fetch)
     key = id(coordinates)  # which the captures keep alive
     lens.guard((key, "shape"), Guard(f"{name}.shape", _shape(value), lambda: _shape(fetch())))

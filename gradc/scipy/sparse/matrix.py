@@ -328,9 +328,6 @@ class SparseMatrix:
     def __neg__(self) -> SparseMatrix:
         return self._with(-self.elements)
 
-    def __pos__(self) -> SparseMatrix:
-        return self
-
     def power(self, n: Any, dtype: Any = None) -> SparseMatrix:
         """Return powers of the elements, for positive numbers n."""
         if dtype is not None or not isinstance(n, int | float) or not n > 0:

@@ -151,15 +151,14 @@ class Lens:
 
     def _whole(self, value: Any, name: str, fetch: Callable[[], Any]) -> Any:
         """Return what stands for an object of SciPy whose arrays are hidden inputs, or None."""
-        found = self._copies.get(id(value))
-        if found is not None and found[0] is value:
-            return found[1]
-        made = see_captured(value, name, fetch, lambda: Unseen(value, name, fetch, self), self)
-        if made is not None:
+        if callable(value) or not belongs_to_scipy(value):
+            return None
+        if id(value) not in self._copies:
+            made = see_captured(value, name, fetch, lambda: Unseen(value, name, fetch, self), self)
+            if made is None:
+                return None
             self._copies[id(value)] = value, made
-            if self.trace is not None:
-                self.trace.keep_not(f"it reads {name}, an object of SciPy")
-        return made
+        return self._copies[id(value)][1]
 
     def see_named(self, value: Any, holder: dict[str, Any], key: str, name: str) -> Any:
         """Return a value found under a name that can be read again."""
