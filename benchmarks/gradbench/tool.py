@@ -47,7 +47,9 @@ def evaluated(message: Message) -> dict[str, Any]:
     """Return what a function answers and how long its runs took."""
     function, given = functions_of(message["module"])[message["function"]], message["input"]
     arguments = function.arguments(given)
-    found = list(timings(function, arguments, given["min_runs"], given["min_seconds"]))
+    wanted = given if isinstance(given, Mapping) else {}
+    runs, seconds = wanted.get("min_runs", 1), wanted.get("min_seconds", 0)
+    found = list(timings(function, arguments, runs, seconds))
     _, result = found.pop()
     return {
         "success": True,

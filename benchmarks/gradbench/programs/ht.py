@@ -102,11 +102,9 @@ def jacobian(
     corners: Any,
     points: Any,
 ) -> Any:
-    """Return f64[3*n,2+26] by each point's own two of ``us``, and theta; without ``us``, by theta.
-
-    """
+    """Return f64[3*n,2+26] by each point's own two of ``us``, and theta; without ``us``, by theta."""
     rest = (parents, bases, inverses, positions, weights, mirrored, corners, points)
-    by_theta = gradc.jacobian(objective)(theta, us, *rest)
+    by_theta = gradc.jacobian(lambda theta: objective(theta, us, *rest))(theta)
     if len(us) == 0:
         return by_theta.reshape(-1, len(theta))
     own = [
