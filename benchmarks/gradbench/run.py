@@ -1,4 +1,4 @@
-"""``make gradbench``: the suite's evals with gradc and with the tools that have been built there."""
+"""``make gradbench``: the suite's evals with gradc and with the tools that are built there."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def print_cases(found: Sequence[Measured], which: str) -> None:
 def print_means(found: Sequence[Measured], which: str) -> None:
     """Print for each eval the geometric means of gradc's time over another's, of derivatives."""
     tools = list(dict.fromkeys(one.tool for one in found if one.tool != "gradc"))
-    print(f"\n{'gradc over':12}" + "".join(f"{tool:>14}" for tool in tools) + f"{'first, most':>16}")
+    print(f"\n{'gradc over':12}{''.join(f'{tool:>14}' for tool in tools)}{'first, most':>16}")
     cases = by_case(found)
     for name in dict.fromkeys(key[0] for key in cases):
         mine = [case for key, case in cases.items() if key[0] == name and not made_of_values(case)]

@@ -23,7 +23,8 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 def environment(suite: Path) -> dict[str, str]:
     """Return the environment of evals and tools: gradc compiles anew, nothing is kept on disk."""
     packages = os.pathsep.join([str(suite / "python/gradbench"), str(ROOT)])
-    return os.environ | ONE_THREAD | {"PYTHONPATH": packages, "JAX_PLATFORMS": "cpu", "GRADC_CACHE": "0"}
+    own = {"PYTHONPATH": packages, "JAX_PLATFORMS": "cpu", "GRADC_CACHE": "0"}
+    return os.environ | ONE_THREAD | own
 
 
 class Tool(Protocol):

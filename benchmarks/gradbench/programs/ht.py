@@ -102,7 +102,7 @@ def jacobian(
     corners: Any,
     points: Any,
 ) -> Any:
-    """Return f64[3*n,2+26] by each point's own two of ``us``, and theta; without ``us``, by theta."""
+    """Return f64[3*n,2+26], by each point's own two of ``us`` and by theta, or f64[3*n,26]."""
     rest = (parents, bases, inverses, positions, weights, mirrored, corners, points)
     by_theta = gradc.jacobian(lambda theta: objective(theta, us, *rest))(theta)
     if len(us) == 0:

@@ -27,8 +27,8 @@ def objective(main: Any, extra: Any, state: Any, sequence: Any) -> Any:
     hidden = [state[2 * i] for i in range(layers)]
     cell = [state[2 * i + 1] for i in range(layers)]
     total = 0.0
-    for seen, wanted in zip(sequence[:-1], sequence[1:]):
-        x = seen * extra[0]
+    for t in range(len(sequence) - 1):
+        x, wanted = sequence[t] * extra[0], sequence[t + 1]
         for i in range(layers):
             inputs = np.concatenate([x, hidden[i], x, hidden[i]])
             forget, take, give, change = np.split(inputs * main[2 * i] + main[2 * i + 1], 4)
