@@ -67,8 +67,10 @@ class Trace:
         self.unkept: dict[str, None] = {}
         self.imports: dict[str, None] = {}
         self.prints: list[Print] = []
-        # what symbolic sizes are at least, where smaller ones are recorded as other ops
+        # what symbolic sizes are at least, where smaller ones are recorded as other ops, and whether
+        # another trace serves smaller ones
         self.least: dict[Size, int] = {}
+        self.leaves_less = False
         self.wide_integers: set[Value] = set()
         # variables that a branch or a loop left unbound, by code and name: where, and why
         self.unbound: dict[tuple[Any, str], tuple[Any, str]] = {}
