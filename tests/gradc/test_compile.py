@@ -355,7 +355,7 @@ def first_or_nothing(x):
 
 
 def last_or_nothing(x):
-    if 0 < len(x):
+    if not len(x) < 1:
         return x[-1] * 2
     return 0.0
 

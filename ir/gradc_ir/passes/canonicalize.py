@@ -25,8 +25,9 @@ class Canonicalize(PlainPass):
 
     What depends on constants only is evaluated; constants are spread scalars where all their
     elements are the same. Rearrangements of rearrangements are one; they come after elementwise
-    ops, and after reductions over other axes, which so work on the smaller array. A read of what an update wrote reads that. Operands of
-    commutative ops are in order; labels of contractions are named by where they first stand.
+    ops, and after reductions over other axes, which so work on the smaller array. A read of what an
+    update wrote reads that. Operands of commutative ops are in order; labels of contractions are
+    named by where they first stand.
     """
 
     name = "canonicalize"
