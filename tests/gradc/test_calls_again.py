@@ -160,3 +160,40 @@ def test_what_is_printed_is_printed_at_every_call(capsys: pytest.CaptureFixture[
 def told(x: Any) -> Any:
     gradc.debug_print("x is {}", x)
     return x + 1
+
+
+@gradc.compile
+def twice(x: Any) -> Any:
+    y = x * 2
+    return y, y
+
+
+@gradc.compile
+def kept() -> Any:
+    return OUTSIDE
+
+
+OUTSIDE = np.ones(3)
+
+
+def test_results_that_are_one_array_are_one_again() -> None:
+    @gradc.compile
+    def f(x):
+        twice(x)
+        one, other = twice(x)
+        one[0] = 7.0
+        return other
+
+    assert f(np.ones(3)).tolist() == [7.0, 2.0, 2.0]
+
+
+def test_arrays_outside_stay_outside() -> None:
+    @gradc.compile
+    def f(x):
+        kept()
+        there = kept()
+        there[0] = 7.0
+        return there * x
+
+    with pytest.raises(gradc.GradcError):
+        f(1.0)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping, Sequence
+from contextvars import Context, copy_context
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -34,27 +35,30 @@ def call_once(fn: AnyFunction, args: Sequence[Any], kwargs: Mapping[str, Any]) -
 
     Like this: on the same numbers and on the same elements of the same arrays, however these were
     picked. A function is recorded at every call that has a closure or arguments of other kinds,
-    assigns to one of them, returns a part of one, prints, or asserts.
+    assigns to an argument, returns a part of one, prints, or asserts.
     """
     trace = running()
     leaves, tree = pytree.flatten((tuple(args), dict(kwargs)))
     key = _key(trace, fn, leaves)
     if key is None:
         return trace.lens.see(fn)(*args, **kwargs)
-    key = (*key, tree)
+    blocks = copy_context()
+    key = (*key, tree, _chosen(blocks))
     if key in trace.answers:
-        parts, nest = trace.answers[key]
+        parts, nest, _ = trace.answers[key]
         return pytree.unflatten(nest, [_again(part) for part in parts])
     given = [(leaf, read(leaf)) for leaf in leaves if isinstance(leaf, Tracer)]
     done = _done(trace.root)
     result = trace.lens.see(fn)(*args, **kwargs)
     parts, nest = pytree.flatten(result)
+    arrays = [part for part in parts if isinstance(part, Tracer)]
     if (
         _done(trace.root) == done
         and all(read(leaf) is value for leaf, value in given)
         and all(_is_own(part, [leaf for leaf, _ in given]) for part in parts)
+        and len(set(map(id, arrays))) == len(arrays)
     ):
-        trace.answers[key] = [_again(part) for part in parts], nest
+        trace.answers[key] = [_again(part) for part in parts], nest, blocks
     return result
 
 
@@ -70,7 +74,8 @@ def _key(trace: Trace, fn: AnyFunction, leaves: Sequence[Any]) -> tuple[Any, ...
             return None
         else:
             array, places = _elements(trace, read(leaf))
-            how = leaf._weak, leaf.forms, leaf.scalar, leaf.contiguous
+            is_known = leaf.known is not None
+            how = leaf._weak, leaf.forms, leaf.scalar, leaf.contiguous, is_known
             keys.append((array, places.shape, places.tobytes(), how))
     return fn, overrides_key(), tuple(keys)
 
@@ -112,13 +117,22 @@ def _again(part: Any) -> Any:
 
 
 def _is_own(part: Any, given: Sequence[Tracer]) -> bool:
-    """Whether a result shares no memory with what may be assigned to, and is known by its value."""
+    """Whether a result is a number, or an array that the call made and nothing else refers to."""
     if not isinstance(part, Tracer):
         return isinstance(part, _NUMBERS)
-    own = part._parent is None and part._known is None and part._value is not None
-    return own and not any(root(leaf) is part for leaf in given)
+    is_made = part._value is not None and part._known is None
+    is_free = part._parent is None and part._why_fixed is None
+    return is_made and is_free and not any(root(leaf) is part for leaf in given)
+
+
+def _chosen(blocks: Context) -> frozenset[tuple[str, int]]:
+    """Return what the blocks around a call choose, such as how loops are checkpointed.
+
+    It is told by identity: the blocks are to be kept for as long.
+    """
+    return frozenset((one.name, id(it)) for one, it in blocks.items() if one.name[:6] == "gradc_")
 
 
 def _done(trace: Trace) -> tuple[Any, ...]:
     """Return what calls leave behind in a trace besides values."""
-    return len(trace.prints), trace.failure, len(trace.checks), len(trace.texts)
+    return len(trace.prints), len(trace.checks), len(trace.texts), trace.failure
