@@ -5,6 +5,7 @@ Outside, a compiled function does not run again either: what its code does besid
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Mapping, Sequence
 from contextvars import Context, copy_context
@@ -19,7 +20,7 @@ from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer, again, read, root
 from gradc_ir import ops
 from gradc_ir.core.graph import Value
-from gradc_ir.core.types import Array
+from gradc_ir.core.types import Array, Type
 
 # an array of another, and which of its elements these are, by their places
 Elements: TypeAlias = tuple[Value, Array]
@@ -70,7 +71,7 @@ def _key(trace: Trace, fn: AnyFunction, leaves: Sequence[Any]) -> tuple[Any, ...
     for leaf in leaves:
         if isinstance(leaf, _NUMBERS):
             keys.append((type(leaf), repr(leaf)))
-        elif not isinstance(leaf, Tracer) or leaf.symbolic or leaf.type.count > _MOST_ELEMENTS:
+        elif not isinstance(leaf, Tracer) or not _is_read(trace, leaf):
             return None
         else:
             array, places = _elements(trace, read(leaf))
@@ -78,6 +79,17 @@ def _key(trace: Trace, fn: AnyFunction, leaves: Sequence[Any]) -> tuple[Any, ...
             how = leaf._weak, leaf.forms, leaf.scalar, leaf.contiguous, is_known
             keys.append((array, places.shape, places.tobytes(), how))
     return fn, overrides_key(), tuple(keys)
+
+
+def _is_read(trace: Trace, leaf: Tracer) -> bool:
+    """Whether an array is one of this trace already, and its elements are few."""
+    if leaf._trace is not trace or root(leaf)._origin is not None:
+        return False  # it would become an operand, or a hidden input, though nothing reads it
+    return _is_small(leaf.type)
+
+
+def _is_small(type_: Type) -> bool:
+    return isinstance(type_.count, int) and type_.count <= _MOST_ELEMENTS
 
 
 def _elements(trace: Trace, value: Value) -> Elements:
@@ -91,12 +103,12 @@ def _elements(trace: Trace, value: Value) -> Elements:
 def _moved(trace: Trace, value: Value) -> Elements:
     if value.op in _MOVES:
         moved, *indices = value.operands
-        known = [array for index in indices if (array := _constant(index)) is not None]
-        size = moved.type.count
-        if isinstance(size, int) and size <= _MOST_ELEMENTS and len(known) == len(indices):
-            array, places = _elements(trace, moved)
-            return array, _applied(value, places, *known)
-    return value, np.arange(value.type.count).reshape(value.type.shape)
+        known = [index for each in indices if (index := _constant(each)) is not None]
+        if _is_small(moved.type) and len(known) == len(indices):
+            whole, places = _elements(trace, moved)
+            return whole, _applied(value, places, *known)
+    shape = tuple(size for size in value.type.shape if isinstance(size, int))  # as all are
+    return value, np.arange(math.prod(shape)).reshape(shape)
 
 
 def _constant(value: Value) -> Array | None:
