@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets
+.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic gradbench measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ golden: $(VENV)/.test ## rewrite the expected texts of the golden tests; review 
 
 bench: $(VENV)-bench/.bench ## measure gradc beside other tools; benchmarks/README.md says how
 	$(VENV)-bench/bin/python -m benchmarks.run $(ARGS)
+
+gradbench: $(VENV)-bench/.bench ## run the suite GradBench beside the tools built there: make gradbench SUITE=path
+	$(VENV)-bench/bin/python -m benchmarks.gradbench.run $(SUITE) $(ARGS)
 
 bench-old: $(VENV)/.test ## measure kernels beside another checkout's, by turns: make bench-old OLD=path
 	$(BIN)/python benchmarks/old_and_new.py $(OLD) $(ARGS)

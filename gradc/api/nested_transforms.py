@@ -21,10 +21,10 @@ Function_ = Callable[..., Any]
 
 def derivative(fn: Function_, asked: Derivation, args: Sequence[Any], kwargs: Any) -> Any:
     """Return what ``asked`` is of a function: its value, a gradient, a Jacobian or a Hessian."""
-    from gradc.tracing.record.trace import call
+    from gradc.tracing.record.calls_again import call_once
 
     if asked.of == "value":
-        return call(fn, *args, **kwargs)
+        return call_once(fn, args, kwargs)
     traced = _nested(fn, asked, args, kwargs)
     return _without_count(asked, traced.answer.nest(traced.run()))
 

@@ -30,10 +30,13 @@ class Traceable(NamedTuple):
     bound: Bound
     options: Options
 
-    def trace(self, types: Sequence[Type], *, is_last: bool = False) -> Traced:
+    def trace(
+        self, types: Sequence[Type], *, is_last: bool = False, leaves_less: bool = False
+    ) -> Traced:
         """Return the function traced at these types of the leaves, one a leaf.
 
-        ``is_last``: it is not to be differentiated.
+        ``is_last``: it is not to be differentiated. ``leaves_less``: sizes may be taken to be above
+        zero where Python asks.
         """
         from gradc.tracing.record.trace import trace  # what is kept on disk is not traced
 
@@ -47,4 +50,6 @@ class Traceable(NamedTuple):
         with using(self.options, is_last=is_last):
             name = self.name if self.name.isidentifier() else "f"
             captures = self.options.capture
-            return trace(self.function, args, kwargs, name=name, captures=captures)
+            return trace(
+                self.function, args, kwargs, name=name, captures=captures, leaves_less=leaves_less
+            )

@@ -20,7 +20,7 @@ def trace_anew(question: Question, shapes: Shapes | None = None) -> Found | None
     """
     source, asked, wrt, types, is_last = question
     with phase(TRACING):
-        traced = source.trace(types, is_last=is_last)
+        traced = source.trace(types, is_last=is_last, leaves_less=shapes is not None)
     least = least_sizes(traced)
     if shapes is not None and not fits(traced, shapes, least):
         return None

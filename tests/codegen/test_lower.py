@@ -338,3 +338,16 @@ def test_a_call_runs_its_body() -> None:
     body = function_of([Type(F64)], build.neg)
     f = function_of([Type(F64)], lambda x: build.call([x], name="g", body=body))
     assert_compiled_same(f, [np.asarray(2.5)])
+
+
+@pytest.mark.parametrize("dtype", list(DType))
+@pytest.mark.parametrize("size", [100, 1000])
+def test_arrays_that_are_known_keep_their_bits(dtype: DType, size: int) -> None:
+    bits = np.random.default_rng(0).integers(0, 256, size * dtype.numpy.itemsize, np.uint8)
+    array = (bits % 2 if dtype is BOOL else bits).view(dtype.numpy)
+
+    def body(index):
+        known = build.constant(array)
+        return known, build.gather(known, [index], (0,))
+
+    assert_compiled_same(function_of([Type(I64, (3,))], body), [[0, 7, size - 1]])

@@ -67,8 +67,10 @@ class Trace:
         self.unkept: dict[str, None] = {}
         self.imports: dict[str, None] = {}
         self.prints: list[Print] = []
-        # what symbolic sizes are at least, where smaller ones are recorded as other ops
+        # what symbolic sizes are at least, where smaller ones are recorded as other ops, and
+        # whether another trace serves smaller ones
         self.least: dict[Size, int] = {}
+        self.leaves_less = False
         self.wide_integers: set[Value] = set()
         # variables that a branch or a loop left unbound, by code and name: where, and why
         self.unbound: dict[tuple[Any, str], tuple[Any, str]] = {}
@@ -89,6 +91,10 @@ class Trace:
         self.step_of = 0
         # takes over an array of an outer trace that is about to be assigned to
         self.adopt: Callable[[Any], None] | None = None
+        # calls of compiled functions by what they were of, and what became of them; whose elements
+        # arrays have that only move them
+        self.answers: dict[tuple[Any, ...], Any] = {}
+        self.elements: dict[Value, tuple[Value, Any]] = {}
         self.recording = 0  # how many functions of NumPy are being recorded, one inside another
         # arguments that are numbers, and those where it counts whether they are Python's
         self.numbers: frozenset[int] = frozenset()

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradc.tracing.core import source
 from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc.tracing.core.state import current
 from gradc_ir.core import sizes
 from gradc_ir.core.sizes import Expr, Size
 
@@ -35,9 +36,9 @@ def _comparison(direction: int, margin: int) -> Callable[[Any, Any], Any]:
         if not is_integer(other):
             return NotImplemented
         difference = (self.expr - as_size(other)) * direction
-        if sizes.at_least(difference, margin):
+        if _is_positive(difference - margin + 1):
             return True
-        if sizes.at_least(-difference, 1 - margin):
+        if _is_positive(margin - difference):
             return False
         self._stop("a comparison", difference)
 
@@ -95,7 +96,7 @@ class SymbolicSize:
         difference = self.expr - as_size(other)
         if isinstance(difference, int):
             return difference == 0
-        if sizes.at_least(difference, 1) or sizes.at_least(-difference, 1):
+        if _is_positive(difference) or _is_positive(-difference):
             return False
         self._stop("a comparison", difference)
 
@@ -107,7 +108,7 @@ class SymbolicSize:
     __le__, __lt__ = _comparison(-1, 0), _comparison(-1, 1)
 
     def __bool__(self) -> bool:
-        if sizes.at_least(self.expr, 1):
+        if _is_positive(self.expr):
             return True
         self._stop("a truth value")
 
@@ -122,6 +123,25 @@ class SymbolicSize:
 
     def _stop(self, what: str, size: Size | None = None) -> NoReturn:
         raise NeedsConcreteSize(self.expr if size is None else size, what, source.location())
+
+
+def _is_positive(size: Size) -> bool:
+    """Whether a size is above zero: certainly, or as all are that this trace serves.
+
+    Whether arrays are empty has one usual answer. A trace that may leave the others to another one
+    goes on with it, for any size that is a product of symbols.
+    """
+    if sizes.at_least(size, 1):
+        return True
+    trace = current()
+    if isinstance(size, int) or trace is None or not trace.root.leaves_less:
+        return False
+    (monomial, coefficient), *more = sizes.terms_of(size)
+    told = {name for param in trace.root.params for name in param.type.symbols}
+    if more or coefficient < 1 or not told.issuperset(map(str, monomial)):
+        return False
+    trace.root.least[size] = max(1, trace.root.least.get(size, 1))
+    return True
 
 
 def is_integer(value: object) -> bool:

@@ -129,6 +129,13 @@ def make(trace: Trace, value: Value, *, contiguous: bool = True) -> Tracer:
     return Tracer(trace, value.type, value, contiguous=contiguous)
 
 
+def again(tracer: Tracer) -> Tracer:
+    """Return a fresh tracer of what one is now, which owns its memory."""
+    made = Tracer(tracer._trace, tracer._type, read(tracer), contiguous=tracer.contiguous)
+    made.scalar = tracer.scalar
+    return as_weak(made, tracer._weak, tracer.forms)
+
+
 def make_known(array: Array) -> Tracer:
     """Return a tracer of an array known while tracing, which from now on belongs to the tracer."""
     trace = state.top

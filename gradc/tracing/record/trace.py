@@ -75,6 +75,7 @@ def trace(
     *,
     name: str | None = None,
     captures: bool = True,
+    leaves_less: bool = False,
 ) -> Traced:
     """Record a function.
 
@@ -86,6 +87,8 @@ def trace(
     name: the name of the Function, by default that of ``fn``.
     captures: whether loops and branches of Python's may become operations; they do not where
         what comes after one assigns to an array that may be one from before it.
+    leaves_less: whether it may take symbolic sizes to be above zero where Python asks: what
+        ``Traced.least`` says is then looked at before a call is served.
 
     A traced function never changes its caller's arrays: an argument that it assigns to is a copy of
     its own. Arguments count as C-contiguous, which decides what reshape shares with what, and two
@@ -117,6 +120,7 @@ def trace(
                 solved,
                 before,
                 captures and refused is None,
+                leaves_less,
             )
         except GradcError as error:
             if refused is not None:
@@ -169,11 +173,13 @@ def _trace_once(
     solved: Mapping[str, Size],
     before: Sequence[Looked],
     captures: bool,
+    leaves_less: bool,
 ) -> Traced:
     if state.top is not None:
         raise trace_error("trace() inside of a trace: use subtrace()")
     with closing(Lens(captures=captures)) as lens, Trace(None, lens) as running_trace:
         lens.trace = running_trace
+        running_trace.leaves_less = leaves_less
         running_trace.looked_before(before)
         given, names = [], running_trace.names
         for leaf, path in zip(leaves, paths):

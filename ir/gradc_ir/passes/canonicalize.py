@@ -25,8 +25,9 @@ class Canonicalize(PlainPass):
 
     What depends on constants only is evaluated; constants are spread scalars where all their
     elements are the same. Rearrangements of rearrangements are one; they come after elementwise
-    ops, which so work on the smaller array. A read of what an update wrote reads that. Operands of
-    commutative ops are in order; labels of contractions are named by where they first stand.
+    ops, and after reductions over other axes, which so work on the smaller array. A read of what an
+    update wrote reads that. Operands of commutative ops are in order; labels of contractions are
+    named by where they first stand.
     """
 
     name = "canonicalize"
@@ -95,6 +96,53 @@ def _same_move(first: Node, second: Node) -> bool:
     )
 
 
+def narrow_operands(value: Value) -> Value | None:
+    """Turn ``f(broadcast(x), broadcast(y))`` into ``broadcast(f(broadcast(x), broadcast(y)))``.
+
+    The axes that all operands are repeated along come last, so that f is computed once for them.
+    """
+    node = value.node
+    moves = [x.node for x in node.operands if scalar_constant(x) is None]
+    if len(moves) < 2 or node.op.is_fence or any(move.op.name != "broadcast" for move in moves):
+        return None
+    kept = sorted({axis for move in moves for axis in move.attributes["axes"]})
+    shape = value.type.shape
+    if len(kept) == len(shape):
+        return None
+    narrow = tuple(shape[axis] for axis in kept)
+    operands = []
+    for operand in node.operands:
+        number = scalar_constant(operand)
+        if number is not None:
+            operands.append(build.full(narrow, number, operand.type.dtype))
+        else:
+            axes = tuple(map(kept.index, operand.node.attributes["axes"]))
+            operands.append(build.broadcast(operand.operands[0], narrow, axes))
+    made = build.apply(node.op.name, *operands, **node.attributes)
+    return build.broadcast(made, shape, tuple(kept))
+
+
+def narrow_reduction(value: Value) -> Value | None:
+    """Turn ``reduce(broadcast(x))`` into ``broadcast(reduce(x))`` for axes that are repeated only.
+
+    What is reduced is the same elements in the same order, once for all that are equal.
+    """
+    whole = value.operands[0]
+    if whole.op.name != "broadcast":
+        return None
+    shape, reduced = whole.type.shape, value.node.attributes["axes"]
+    spread = whole.node.attributes["axes"]
+    kept = [axis for axis in range(len(shape)) if axis in spread or axis in reduced]
+    if len(kept) == len(shape):
+        return None
+    narrow = tuple(shape[axis] for axis in kept)
+    part = build.broadcast(whole.operands[0], narrow, tuple(map(kept.index, spread)))
+    made = build.apply(value.op.name, part, axes=tuple(map(kept.index, reduced)))
+    left = [axis for axis in range(len(shape)) if axis not in reduced]
+    axes = tuple(left.index(axis) for axis in kept if axis not in reduced)
+    return build.broadcast(made, value.type.shape, axes)
+
+
 def cast_nothing(value: Value) -> Value | None:
     """Leave out a cast to the dtype a value has."""
     operand = value.operands[0]
@@ -111,6 +159,7 @@ def name_labels(value: Value) -> Value | None:
     return None if named == spec else build.contract(x, y, named)
 
 
+_REDUCTIONS = frozenset({"reduce_sum", "reduce_prod", "reduce_max", "reduce_min"})
 _ELEMENTWISE = frozenset(name for name, op in TABLE.items() if op.is_elementwise)
 
 RULES = (
@@ -121,6 +170,8 @@ RULES = (
     FunctionRule("join-picks", {"gather", "slice"}, join_picks),
     FunctionRule("cast-nothing", {"cast"}, cast_nothing),
     FunctionRule("hoist-rearrangement", _ELEMENTWISE, hoist_rearrangement, direct=_HOISTED),
+    FunctionRule("narrow-operands", _ELEMENTWISE, narrow_operands, direct={"broadcast"}),
+    FunctionRule("narrow-reduction", _REDUCTIONS, narrow_reduction, direct={"broadcast"}),
     FunctionRule("name-labels", {"contract"}, name_labels),
     ORDER_OPERANDS,
 )

@@ -1,0 +1,1 @@
+"""GradBench's programs in NumPy: a tool for that suite, and what runs it beside other tools."""

@@ -1,0 +1,1 @@
+"""The programs of GradBench, a file each: plain NumPy, as its reader would write it."""
