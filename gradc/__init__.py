@@ -20,6 +20,7 @@ del announce
 
 if TYPE_CHECKING:
     from gradc import compat as compat
+    from gradc import distributed as distributed
     from gradc import rules as rules
     from gradc import special as special
     from gradc import testing as testing
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from gradc.api.export import export as export
     from gradc.api.sparse_transforms import sparse_hessian as sparse_hessian
     from gradc.api.sparse_transforms import sparse_jacobian as sparse_jacobian
+    from gradc.api.sums import sums as sums
     from gradc.api.transforms import grad as grad
     from gradc.api.transforms import hessian as hessian
     from gradc.api.transforms import hvp as hvp
@@ -131,6 +133,7 @@ _PLACES = {
     "gradc.tracing.record.primitives": ("exactly", "stop_gradient"),
     "gradc.tracing.record.debug_print": ("debug_print",),
     "gradc.api.sparse_transforms": ("sparse_hessian", "sparse_jacobian"),
+    "gradc.api.sums": ("sums",),
     "gradc.api.transforms": (
         "grad",
         "hessian",
@@ -166,7 +169,7 @@ _PLACES = {
     ),
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
-_SUBMODULES = ("compat", "rules", "special", "testing")
+_SUBMODULES = ("compat", "distributed", "rules", "special", "testing")
 
 __all__ = [*_MODULE_OF, *_SUBMODULES]
 
