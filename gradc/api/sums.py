@@ -17,6 +17,7 @@ from gradc.calls.results import Answer
 from gradc.calls.signature import Bound, Wrt, choose_wrt, leaves_of, listed
 from gradc.calls.tangents import like_argument
 from gradc.pipeline import final_functions
+from gradc.row_sums import partials
 from gradc.row_sums.cut import cut
 from gradc.row_sums.plan import Plan
 from gradc.row_sums.report import report
@@ -26,7 +27,6 @@ from gradc.row_sums.task import RowArray
 from gradc.runtime.specialize import alone
 from gradc.runtime.trace_anew import least_sizes
 from gradc.scopes import scopes_key
-from gradc.sums import partials
 from gradc.traceback import boundary
 from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber
 from gradc_ir.core.types import Array

@@ -30,7 +30,8 @@ def _is_composite(node: Node) -> bool:
 
 def _spell(node: Node, operands: Sequence[Value]) -> Value:
     if node.op.name == "contract":
-        return _contraction(*operands, node.attributes["spec"])
+        x, y = operands
+        return _contraction(x, y, node.attributes["spec"])
     axes = tuple(node.attributes["axes"])
     if node.op.name == "logsumexp":
         return _logsumexp(operands[0], axes)

@@ -25,7 +25,7 @@ class Step:
     """A call before one of its passes over the rows, or at its end.
 
     While it is not ``done``, ``partial`` is a function to be run on each block of rows, anywhere;
-    what it returns is joined by ``join`` of what it was begun by and given to ``finish``, for the next step.
+    what it returns is put together by ``join``, and given to ``finish``, for the next step.
 
     Attributes
     ----------

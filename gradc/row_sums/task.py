@@ -194,12 +194,13 @@ def _executable(function: Packed, blas: bool, finite: bool) -> Executable:
             _kept.move_to_end(key)
             return found
     with working():
-        made = Executable(unpack(function, _line), finite, blas)
-    with _keeping:
-        found = _kept.setdefault(key, made)
-        while len(_kept) > _MOST_KEPT:
-            _kept.popitem(last=False)
-    return found
+        if key not in _kept:  # else another thread has just made it
+            made = Executable(unpack(function, _line), finite, blas)
+            with _keeping:
+                _kept[key] = made
+                while len(_kept) > _MOST_KEPT:
+                    _kept.popitem(last=False)
+    return _executable(function, blas, finite)
 
 
 __all__ = ["RowArray", "Task", "packed"]
