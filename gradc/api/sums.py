@@ -10,7 +10,6 @@ import numpy as np
 
 from gradc.api.compile import compiled
 from gradc.api.compiled import Compiled
-from gradc.arguments import pytree
 from gradc.arguments.flags import exact_key
 from gradc.calls.derivation import VALUE, Derivation
 from gradc.calls.results import Answer
@@ -19,9 +18,10 @@ from gradc.calls.tangents import like_argument
 from gradc.pipeline import final_functions
 from gradc.row_sums import partials
 from gradc.row_sums.cut import cut
+from gradc.row_sums.nests import is_array, map_rows
 from gradc.row_sums.plan import Plan
 from gradc.row_sums.report import report
-from gradc.row_sums.row_axes import ROWS
+from gradc.row_sums.row_axes import NAME, ROWS
 from gradc.row_sums.step import Step
 from gradc.row_sums.task import RowArray
 from gradc.runtime.specialize import alone
@@ -128,7 +128,7 @@ class Sums:
             if name not in given:
                 raise TraceError(f"{self.__name__}: {name} has the rows, and is not given")
             empty = functools.partial(_empty, name, counts)
-            given[name] = pytree.map_leaves(empty, given[name])
+            given[name] = map_rows(empty, given[name])
         if len(set(counts.values())) > 1:
             raise ShapeError(
                 f"{self.__name__}: the arguments with rows have not equally many",
@@ -189,6 +189,12 @@ class Sums:
             except NeedsNumber as needed:
                 fixings.append(tuple(needed.leaves))
                 bound = bound.fixing(needed.leaves)
+        if NAME in traced.specialised:
+            raise TraceError(
+                f"{self.__name__}: something has as many entries as there are rows, and is not cut",
+                found=f"rows: {', '.join(self.rows)}",
+                help="name all arguments that have rows; pass captured arrays as arguments",
+            )
         if traced.prints is not None:
             raise TraceError(
                 f"{self.__name__} prints values, of which no worker has all",
@@ -262,13 +268,13 @@ def _call(
 
 def _empty(name: str, counts: dict[str, int], leaf: Any) -> Array:
     """Return an array like one with rows, but without any, and count them."""
-    shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
-    if dtype is None or not isinstance(shape, tuple) or not shape:
+    if not is_array(leaf) or not leaf.shape:
         raise TraceError(
             f"rows: {name} is no array with rows",
             found=f"{name}: {type(leaf).__name__}",
             help="pass an array, or gradc.distributed.Rows(shape, dtype) in its place",
         )
-    if counts.setdefault(name, shape[0]) != shape[0]:
+    count, *shape = leaf.shape
+    if counts.setdefault(name, count) != count:
         raise ShapeError(f"rows: arrays in {name} have not equally many rows")
-    return np.empty((0, *shape[1:]), dtype)
+    return np.empty((0, *shape), leaf.dtype)

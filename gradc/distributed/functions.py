@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradc.api.sums import Sums, sums
-from gradc.arguments import pytree
 from gradc.calls.signature import Wrt
 from gradc.distributed.blocks import Blocks, refuse_one_pass
 from gradc.distributed.engine import Engine, Here, InBlocks
 from gradc.distributed.on_dask import Dask, is_of_dask
 from gradc.distributed.progress import Progress, shown
+from gradc.row_sums.nests import leaves_of_rows, map_rows
 from gradc.traceback import boundary
 from gradc_ir.errors import TraceError
 
@@ -63,7 +63,7 @@ class Runner:
             engine = Dask()
         like = iter(engine.like(leaves))
         for name, nest in nests.items():
-            given[name] = pytree.map_leaves(lambda _: next(like), nest)
+            given[name] = map_rows(lambda _: next(like), nest)
         names = list(given)
         form = self.sums.function._parameters.call_form(names, [given[name] for name in names])
         wrt = self._wrt
@@ -102,7 +102,7 @@ class Runner:
                 help="give it, or blocks=",
             )
         nests = {name: given[name] for name in self.sums.rows}
-        leaves = [leaf for nest in nests.values() for leaf in pytree.flatten(nest)[0]]
+        leaves = [leaf for nest in nests.values() for leaf in leaves_of_rows(nest)]
         return given, leaves, nests
 
     def __repr__(self) -> str:

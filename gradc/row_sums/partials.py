@@ -104,3 +104,28 @@ def together(edges: Mapping[int, Sums]) -> dict[int, Sums]:
         runs[-1][1].append(edges[start])
         stop = start + count
     return {start: tuple(np.concatenate(parts) for parts in zip(*pieces)) for start, pieces in runs}
+
+
+def check_all(spans: Sequence[tuple[int, int]], total: int) -> None:
+    """Raise ShapeError, with their numbers, unless spans of rows are all the rows, each once."""
+    stop = 0
+    for low, high in sorted(spans):
+        if low > stop:
+            raise _missing(stop, low)
+        if low < stop:
+            raise twice(low, min(high, stop))
+        stop = high
+    if stop < total:
+        raise _missing(stop, total)
+    if stop > total:
+        raise ShapeError(
+            f"blocks have rows up to {stop}, and there are {total}",
+            help="the arguments that a call begins with have the shapes of all rows",
+        )
+
+
+def _missing(start: int, stop: int) -> ShapeError:
+    return ShapeError(
+        f"rows {start} to {stop} are in no block",
+        help="give every row once; a block begins at the number of rows before it",
+    )

@@ -18,7 +18,9 @@ from gradc_ir.ops.linalg import condition_of, contracted, parse_spec
 NAME = "rows"
 ROWS = symbol(NAME)
 
-_ORDER = "cut the rows apart by hand, or call the function on all rows in one process"
+_ORDER = "call the function on all rows in one process, or write it without that"
+_CHOSEN = "rows are added one after another, to places that they choose"
+_CURES = {_CHOSEN: "sum up products with (labels[:, None] == np.arange(count)) instead"}
 _APART = "a sum over rows keeps each row by itself until a reduction over all of them"
 
 
@@ -56,7 +58,7 @@ def _check(function: Function, node: Node, numbers: set[Value], inside: bool) ->
             raise _refused(function, node, f"it makes {many}: {result.type}", _APART)
     reason = _reason(node, numbers, inside)
     if reason:
-        raise _refused(function, node, reason, _ORDER)
+        raise _refused(function, node, reason, _CURES.get(reason, _ORDER))
     for body in node.attributes.values():
         if isinstance(body, Function) and node.op.family == "control":
             for step in body.body:
@@ -176,7 +178,7 @@ def _indexed(node: Node, numbers: set[Value]) -> str:
     if of_rows[0]:
         return "each row reads or writes other rows" if any(indices) else ""
     if node.op.name != "gather":
-        return "rows are written one after another to places that they choose themselves"
+        return _CHOSEN
     return ""
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from gradc.row_sums.partials import Partials, Sums, together
+from gradc.row_sums.partials import Partials, Sums, check_all, together
 from gradc.row_sums.plan import Plan
 from gradc.row_sums.task import Task
 from gradc.traceback import boundary
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import evaluate
 from gradc_ir.core.types import Array
-from gradc_ir.errors import ShapeError, TraceError
+from gradc_ir.errors import TraceError
 from gradc_ir.meaning import tree
 from gradc_ir.meaning.reduction import CHUNK
 from gradc_ir.meaning.tree import Place
@@ -94,71 +94,40 @@ class Step:
         if self.partial is None:
             raise ValueError("every pass is done")
         edges = together(partials.edges)
+        spans = [(start, start + len(rows[0])) for start, rows in edges.items()]
+        check_all([*spans, *((each.start, each.stop) for each in partials.nodes)], self.total)
         if self._is_few:
-            return self._of_all(edges, partials)
+            return self._of_all(edges)
         nodes = dict(partials.nodes)
-        if not partials.joins:
-            raise _missing(0, self.total)
         for start, rows in edges.items():
             self._enter_edge(nodes, partials, start, rows)
-        self._check(nodes)
         sums = tree.joined(nodes, partials.combine)
         known = self._known | dict(zip(self._plan.passes[self.number].sums, sums))
         following = copy.copy(self)
         following._enter(known, self.number + 1)
         return following
 
-    def _of_all(self, edges: Mapping[int, Sums], partials: Partials) -> Step:
+    def _of_all(self, edges: Mapping[int, Sums]) -> Step:
         """Return the end of a call on so few rows that the function takes them all at once."""
-        if partials.nodes:
-            raise ShapeError(f"there are more rows than the {self.total} that were said")
-        rows = edges.get(0)
-        count = len(rows[0]) if rows else 0
-        if len(edges) > 1 or count != self.total:
-            first = count if len(edges) == 1 and rows else min(edges, default=0)
-            raise _missing(*((first, self.total) if rows else (0, first or self.total)))
-        if rows is None:
-            like = self._plan.arrays
-            rows = tuple(np.empty((0, *each.shape), each.dtype.numpy) for each in like)
+        like = self._plan.arrays
+        none = tuple(np.empty((0, *each.shape), each.dtype.numpy) for each in like)
         last = copy.copy(self)
-        last.number, last.partial, last._result = self.count, None, (self._whole(rows),)
+        last.number, last.partial = self.count, None
+        last._result = (self._whole(edges.get(0, none)),)
         return last
 
     def _enter_edge(
         self, nodes: dict[Place, Sums], partials: Partials, start: int, rows: Sums
     ) -> None:
         """Add the chunks of rows that follow each other; the last one of all need not be whole."""
-        assert self.partial is not None
+        assert self.partial is not None  # there are rows left to be added up
         stop = start + len(rows[0])
-        if start % CHUNK:
-            raise _missing(start // CHUNK * CHUNK, start)
-        if stop % CHUNK and stop != self.total:
-            raise _missing(stop, min(self.total, -(-stop // CHUNK) * CHUNK))
         for low in range(start, stop, CHUNK):
             high = min(low + CHUNK, stop)
             found = self.partial.node(rows, low - start, high - start, start)
             tree.enter(nodes, Place(0, low // CHUNK), found, partials.combine)
 
-    def _check(self, nodes: Mapping[Place, Sums]) -> None:
-        """Raise ShapeError unless every row is under one node."""
-        stop = 0
-        for place in sorted(nodes, key=lambda place: place.start):
-            if place.start != stop:
-                raise _missing(stop, place.start)
-            stop = place.stop
-        if stop < self.total:
-            raise _missing(stop, self.total)
-        if stop - CHUNK >= self.total:
-            raise ShapeError(f"there are more rows than the {self.total} that were said")
-
     def __repr__(self) -> str:
         if self.done:
             return f"<the end of {self.count} passes over {self.total} rows>"
         return f"<pass {self.number + 1} of {self.count} over {self.total} rows>"
-
-
-def _missing(start: int, stop: int) -> ShapeError:
-    return ShapeError(
-        f"rows {start} to {stop} are in no block",
-        help="give every row once; a block begins at the number of rows before it",
-    )

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.arguments import pytree
+from gradc.row_sums.nests import leaves_of_rows
 from gradc.row_sums.partials import Partials, Sums
 from gradc.runtime.executable import Executable
 from gradc.runtime.specialize import working
@@ -29,7 +29,7 @@ from gradc_ir.text.packed import Packed, pack, unpack
 
 # Rows of about so many bytes go through a kernel at once: they are read from memory one time, and
 # from a cache after that.
-_BLOCK_BYTES = 2**20
+_BLOCK_BYTES = 2**23
 _MOST_KEPT = 64
 _kept: OrderedDict[Any, Executable] = OrderedDict()
 _keeping = threading.Lock()
@@ -98,8 +98,9 @@ class Task:
             return Partials(self.joins, edges=_edges(block, start, [(start, stop)]))
         nodes: dict[Place, Sums] = {}
         partials = Partials(self.joins)
+        run = _executable(self.part, self.blas, self.finite)
         for place in cover(first, last, self._most_level()):
-            found = self.node(block, place.start - start, place.stop - start, start)
+            found = self._sums(run, block, place.start - start, place.stop - start, start)
             tree.enter(nodes, place, found, partials.combine)
         borders = [(start, first * CHUNK), (last * CHUNK, stop)]
         return Partials(self.joins, nodes, _edges(block, start, borders))
@@ -107,12 +108,17 @@ class Task:
     def node(self, block: Sequence[Array], low: int, high: int, start: int) -> Sums:
         """Return a node of the tree: the sums of rows ``low`` to ``high`` of a block.
 
-        ``start`` is the number of the block's first row.
+        ``start`` is the number of the block's first row. No more than 32 are the last of many.
         """
-        arrays = [np.ascontiguousarray(block[i][low:high]) for i in self.read]
-        numbers = [np.asarray(start + low, np.int64)] if self.counts else []
         packed = self.few if high - low <= GROUP else self.part
         run = _executable(packed, self.blas, self.finite)
+        return self._sums(run, block, low, high, start)
+
+    def _sums(
+        self, run: Executable, block: Sequence[Array], low: int, high: int, start: int
+    ) -> Sums:
+        arrays = [np.ascontiguousarray(block[i][low:high]) for i in self.read]
+        numbers = [np.asarray(start + low, np.int64)] if self.counts else []
         try:
             return tuple(run([*arrays, *self.given, *numbers]))
         except Exception as error:
@@ -121,7 +127,8 @@ class Task:
 
     def block(self, rows: Any, start: int) -> tuple[Array, ...]:
         """Return the arrays of a block; raises where they are not like the arguments."""
-        leaves = rows if isinstance(rows, tuple) and _are_arrays(rows) else pytree.flatten(rows)[0]
+        nests = rows if isinstance(rows, tuple) else (rows,)
+        leaves = [leaf for nest in nests for leaf in leaves_of_rows(nest)]
         if len(leaves) != len(self.arrays):
             raise ShapeError(
                 f"the block from row {start} on has {len(leaves)} arrays",
@@ -153,10 +160,6 @@ class Task:
             self.arrays[i].dtype.bytes * int(np.prod(self.arrays[i].shape)) for i in self.read
         )
         return max(0, (_BLOCK_BYTES // (CHUNK * max(each, 1))).bit_length() - 1)
-
-
-def _are_arrays(rows: Sequence[Any]) -> bool:
-    return all(isinstance(each, np.ndarray) for each in rows)
 
 
 def _edges(
