@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from gradc.distributed.blocks import Blocks, Rows
+from gradc.distributed.blocks import Blocks, Rows, cuts
 from gradc.distributed.fitting import minimize
 from gradc.distributed.functions import grad, hvp, value, value_and_grad
 from gradc.distributed.on_mpi import mpi
 from gradc.row_sums.partials import join
 
-__all__ = ["Blocks", "Rows", "grad", "hvp", "join", "minimize", "mpi", "value", "value_and_grad"]
+__all__ = [
+    "Blocks",
+    "Rows",
+    "cuts",
+    "grad",
+    "hvp",
+    "join",
+    "minimize",
+    "mpi",
+    "value",
+    "value_and_grad",
+]

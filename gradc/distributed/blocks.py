@@ -14,6 +14,8 @@ from gradc_ir.meaning.reduction import CHUNK
 Block: TypeAlias = tuple[Array, ...]
 # So many bytes are in memory at once of what is not an array in memory.
 _BLOCK_BYTES = 2**26
+# Pieces differ by one part of 32 at most.
+_EVEN = 6
 
 
 class Rows:
@@ -77,6 +79,17 @@ class Blocks:
                 help="a block is a tuple with an array for each of them",
             )
         return [Rows((self.count, *array.shape[1:]), array.dtype) for array in self.first]
+
+
+def cuts(count: int, pieces: int) -> list[int]:
+    """Return where to cut rows into about equal pieces, from 0 up to ``count``.
+
+    A piece is then at most a dozen nodes of the tree of sums, and no rows go to the driver.
+    """
+    chunks = max(1, count // CHUNK // max(pieces, 1))
+    unit = CHUNK << max(0, chunks.bit_length() - _EVEN)
+    places = [(count * i // pieces + unit // 2) // unit * unit for i in range(pieces)]
+    return [*(min(place, count) for place in places), count]
 
 
 def pieces(leaves: list[Any], count: int) -> Iterator[Block]:
