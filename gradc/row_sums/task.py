@@ -30,6 +30,8 @@ from gradc_ir.text.packed import Packed, pack, unpack
 # Rows of about so many bytes go through a kernel at once: they are read from memory one time, and
 # from a cache after that.
 _BLOCK_BYTES = 2**23
+# What has to be copied first should be in the cache of one core then.
+_COPIED_BYTES = 2**20
 _MOST_KEPT = 64
 _kept: OrderedDict[Any, Executable] = OrderedDict()
 _keeping = threading.Lock()
@@ -99,8 +101,10 @@ class Task:
         nodes: dict[Place, Sums] = {}
         partials = Partials(self.joins)
         run = _executable(self.part, self.blas, self.finite)
-        for place in cover(first, last, self._most_level()):
-            found = self._sums(run, block, place.start - start, place.stop - start, start)
+        room: dict[int, Array] = {}
+        fit = all(_is_plain(block[i]) for i in self.read)
+        for place in cover(first, last, self._most_level(_BLOCK_BYTES if fit else _COPIED_BYTES)):
+            found = self._sums(run, block, place.start - start, place.stop - start, start, room)
             tree.enter(nodes, place, found, partials.combine)
         borders = [(start, first * CHUNK), (last * CHUNK, stop)]
         return Partials(self.joins, nodes, _edges(block, start, borders))
@@ -112,12 +116,19 @@ class Task:
         """
         packed = self.few if high - low <= GROUP else self.part
         run = _executable(packed, self.blas, self.finite)
-        return self._sums(run, block, low, high, start)
+        return self._sums(run, block, low, high, start, {})
 
     def _sums(
-        self, run: Executable, block: Sequence[Array], low: int, high: int, start: int
+        self,
+        run: Executable,
+        block: Sequence[Array],
+        low: int,
+        high: int,
+        start: int,
+        room: dict[int, Array],
     ) -> Sums:
-        arrays = [np.ascontiguousarray(block[i][low:high]) for i in self.read]
+        """Return the sums of some rows; what has to be copied goes to ``room``, if it fits."""
+        arrays = [_plain(block[i][low:high], i, room) for i in self.read]
         numbers = [np.asarray(start + low, np.int64)] if self.counts else []
         try:
             return tuple(run([*arrays, *self.given, *numbers]))
@@ -154,12 +165,27 @@ class Task:
                 )
         return arrays
 
-    def _most_level(self) -> int:
-        """Return up to which level of the tree a kernel computes a node at once."""
+    def _most_level(self, most: int) -> int:
+        """Return up to which level of the tree a node's rows have no more than so many bytes."""
         each = sum(
             self.arrays[i].dtype.bytes * int(np.prod(self.arrays[i].shape)) for i in self.read
         )
-        return max(0, (_BLOCK_BYTES // (CHUNK * max(each, 1))).bit_length() - 1)
+        return max(0, (most // (CHUNK * max(each, 1))).bit_length() - 1)
+
+
+def _is_plain(array: Array) -> bool:
+    return array.flags.c_contiguous and array.flags.aligned
+
+
+def _plain(array: Array, number: int, room: dict[int, Array]) -> Array:
+    """Return an array as kernels take it. What came over a network often lies between words."""
+    if _is_plain(array):
+        return array
+    found = room.get(number)
+    if found is None or found.shape != array.shape:
+        found = room[number] = np.empty_like(array, order="C")
+    np.copyto(found, array)
+    return found
 
 
 def _edges(
@@ -175,10 +201,10 @@ def _edges(
 
 def packed(function: Function) -> Packed:
     """Return a function as bytes that are read in any process."""
-    return pack(function, _plain)
+    return pack(function, _written)
 
 
-def _plain(at: Location) -> Any:
+def _written(at: Location) -> Any:
     return (*at, None if at.outside is None else tuple(at.outside))
 
 
