@@ -6,10 +6,11 @@ from gradc.distributed.blocks import Blocks, Rows, cuts
 from gradc.distributed.fitting import minimize
 from gradc.distributed.functions import grad, hvp, value, value_and_grad
 from gradc.distributed.on_mpi import mpi
-from gradc.row_sums.partials import join
+from gradc.row_sums.partials import Partials, join
 
 __all__ = [
     "Blocks",
+    "Partials",
     "Rows",
     "cuts",
     "grad",

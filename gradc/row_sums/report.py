@@ -27,7 +27,7 @@ def report(plan: Plan) -> str:
         f"{', '.join(paths)}"
     ]
     for number, each in enumerate(plan.passes):
-        read = ", ".join(paths[plan.rows.index(row)] for row in each.rows)
+        read = ", ".join(paths[plan.rows.index(row)] for row in sorted(each.rows))
         lines.append(
             f"pass {number + 1} reads {read}; is given {_bytes(each.given)}, returns "
             f"{_bytes(each.sums)} a node of the tree"
