@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from gradc.api.export import export as export
     from gradc.api.sparse_transforms import sparse_hessian as sparse_hessian
     from gradc.api.sparse_transforms import sparse_jacobian as sparse_jacobian
-    from gradc.api.sums import sums as sums
     from gradc.api.transforms import grad as grad
     from gradc.api.transforms import hessian as hessian
     from gradc.api.transforms import hvp as hvp
@@ -64,6 +63,7 @@ if TYPE_CHECKING:
     from gradc.interop.jax_function import jax_function as jax_function
     from gradc.interop.pytensor_op import pytensor_op as pytensor_op
     from gradc.interop.torch_function import torch_function as torch_function
+    from gradc.row_sums.sums import sums as sums
     from gradc.rules.user.register import rule as rule
     from gradc.solving.fixed_point import fixed_point as fixed_point
     from gradc.solving.implicit import implicit as implicit
@@ -133,7 +133,7 @@ _PLACES = {
     "gradc.tracing.record.primitives": ("exactly", "stop_gradient"),
     "gradc.tracing.record.debug_print": ("debug_print",),
     "gradc.api.sparse_transforms": ("sparse_hessian", "sparse_jacobian"),
-    "gradc.api.sums": ("sums",),
+    "gradc.row_sums.sums": ("sums",),
     "gradc.api.transforms": (
         "grad",
         "hessian",

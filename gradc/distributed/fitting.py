@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gradc.api.sums import Sums, sums
 from gradc.arguments import pytree
 from gradc.distributed.blocks import Blocks
 from gradc.distributed.engine import Engine
 from gradc.distributed.functions import Names, Runner
 from gradc.distributed.progress import Progress
+from gradc.row_sums.sums import Sums, sums
 from gradc.traceback import boundary
 from gradc_ir.core.types import Array
 from gradc_ir.errors import TraceError

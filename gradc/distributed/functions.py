@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradc.api.sums import Sums, sums
 from gradc.calls.signature import Wrt
 from gradc.distributed.blocks import Blocks, refuse_one_pass
 from gradc.distributed.engine import Engine, Here, InBlocks
 from gradc.distributed.on_dask import Dask, is_of_dask
 from gradc.distributed.progress import Progress, shown
 from gradc.row_sums.nests import leaves_of_rows, map_rows
+from gradc.row_sums.sums import Sums, sums
 from gradc.traceback import boundary
 from gradc_ir.errors import TraceError
 
