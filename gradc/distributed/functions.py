@@ -140,17 +140,19 @@ class ProductOverRows(Runner):
         return self.call(tuple(args), {}, blocks, vector)
 
 
-def value(function: Callable[..., Any], rows: Names, **options: Any) -> OverRows:
+def value(function: Callable[..., Any] | Sums, rows: Names = (), **options: Any) -> OverRows:
     """Return the function, of rows in blocks or on a cluster; as :func:`value_and_grad`."""
     return OverRows("value", function, rows, **options)
 
 
-def grad(function: Callable[..., Any], rows: Names, **options: Any) -> OverRows:
+def grad(function: Callable[..., Any] | Sums, rows: Names = (), **options: Any) -> OverRows:
     """Return the gradient, of rows in blocks or on a cluster; as :func:`value_and_grad`."""
     return OverRows("grad", function, rows, **options)
 
 
-def value_and_grad(function: Callable[..., Any], rows: Names, **options: Any) -> OverRows:
+def value_and_grad(
+    function: Callable[..., Any] | Sums, rows: Names = (), **options: Any
+) -> OverRows:
     """Return value and gradient of a sum over rows that are in blocks or on a cluster.
 
     What is returned is called as the function is. Its results have the same bits for any blocks,
@@ -159,7 +161,7 @@ def value_and_grad(function: Callable[..., Any], rows: Names, **options: Any) ->
 
     Parameters
     ----------
-    function: a sum over rows, as of :func:`gradc.sums`.
+    function: a sum over rows, as of :func:`gradc.sums`, or what that has returned.
     rows: the names or positions of the arguments that have the rows.
     wrt: by which arguments, the first by default; none of those with rows.
     engine: what runs the parts: :func:`mpi`, or an object with the two methods of
@@ -171,7 +173,7 @@ def value_and_grad(function: Callable[..., Any], rows: Names, **options: Any) ->
     return OverRows("value_and_grad", function, rows, **options)
 
 
-def hvp(function: Callable[..., Any], rows: Names, **options: Any) -> ProductOverRows:
+def hvp(function: Callable[..., Any] | Sums, rows: Names = (), **options: Any) -> ProductOverRows:
     """Return the product of the Hessian of a sum over rows and a vector, of ``(args, vector)``.
 
     With ``blocks=`` the tuple of arguments is without those that have rows. The options are those

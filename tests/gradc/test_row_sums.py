@@ -129,22 +129,25 @@ FUNCTIONS: list[Callable[..., Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        pytest.param(each, marks=[] if each in (logistic, of_places) else pytest.mark.slow)
-        for each in FUNCTIONS
-    ],
-    ids=lambda each: each.__name__,
-)
-def test_bits_are_those_of_the_whole(function: Any) -> None:
+def check_bits(function: Any, sizes: tuple[int, ...]) -> None:
     whole = gradc.compile(function, blas=False)
     split = gradc.sums(whole, rows=("x", "y"))
-    for n in (3, CHUNK, CHUNK + 7, 5 * CHUNK + 1, 7 * CHUNK - 50):
+    for n in sizes:
         args = data(n)
         expected = whole.value_and_grad(*args)
         for cuts in cuts_of(n):
             assert_same(in_parts(split, "value_and_grad", args, args[1:], cuts), expected)
+
+
+@pytest.mark.parametrize("function", [logistic, of_places])
+def test_bits_are_those_of_the_whole(function: Any) -> None:
+    check_bits(function, (3 * CHUNK + 7,))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda each: each.__name__)
+def test_bits_of_all_sizes(function: Any) -> None:
+    check_bits(function, (3, CHUNK, CHUNK + 7, 5 * CHUNK + 1, 7 * CHUNK - 50))
 
 
 @pytest.mark.slow
@@ -161,6 +164,7 @@ def test_bits_of_products_with_the_hessian(function: Any) -> None:
         assert_same(in_parts(split, "hessian", args, args[1:], cuts), whole.hessian(*args))
 
 
+@pytest.mark.slow
 def test_products_of_gauss_and_newton() -> None:
     whole = gradc.compile(gauss_newton, blas=False)
     split = gradc.sums(whole, rows=("x", "y"))
@@ -168,6 +172,7 @@ def test_products_of_gauss_and_newton() -> None:
     assert_same(in_parts(split, "value", args, args[1:], [CHUNK, 9000]), whole(*args))
 
 
+@pytest.mark.slow
 def test_products_over_rows_have_values_in_parts() -> None:
     @gradc.compile
     def loss(w, x):
