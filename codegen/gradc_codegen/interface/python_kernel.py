@@ -74,6 +74,7 @@ class Kernel:
     name: the kernel's name in the module; the function's by default.
     native: whether to call through machine code that reads NumPy arrays, where that is possible,
         rather than through ctypes.
+    threads: how many threads tasks of the kernel run on, where it has tasks.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Kernel:
         name: str | None = None,
         *,
         native: bool = True,
+        threads: int = 1,
     ) -> None:
         self.function = function
         self.name = function.name if name is None else name
@@ -90,6 +92,9 @@ class Kernel:
         if isinstance(code, str):
             code = compile_module(f"{code}\n{uniform_text(self.signature, self.name)}")
         self.compiled = code
+        if f"{self.name}_threads" in code.names:
+            setter = ctypes.CFUNCTYPE(None, ctypes.c_int64)(code.address(f"{self.name}_threads"))
+            setter(threads)
         kernel = weakref.ref(self)  # which has the door
 
         def run(_: Any, /, *arrays: Any) -> list[Array]:
