@@ -32,23 +32,32 @@ _FUNCTION = 16
 
 
 class Division(NamedTuple):
-    """What becomes of a loop outside of all others: ``why`` it is not divided, None if it is."""
+    """What becomes of a loop outside of all others, or of an op on whole arrays.
 
-    loop: Loop
-    why: str | None
+    ``tasks``: how it is divided; ``why`` it is not.
+    """
+
+    item: Loop | Statement
+    tasks: Tasks | None
+    why: str
 
 
 def divide(nest: LoopNest) -> list[Division]:
     """Have the loops outside of all others run as tasks, where that is possible and worth it."""
-    found = []
+    found: list[Division] = []
     number = max((item.number for item in _parts(nest.body)), default=0)
     for position, item in enumerate(nest.body):
+        if isinstance(item, Statement) and item.kind is StatementKind.WHOLE:
+            found.append(Division(item, None, "it works on whole arrays"))
+        if isinstance(item, Part):
+            why = "it is part of code that is cut because it is so long"
+            found += [Division(one, None, why) for one in item.body if isinstance(one, Loop)]
         if not isinstance(item, Loop):
             continue
         tasks = Tasks(number + 1, item, _work(item))
         why = _why_not(nest, tasks)
-        found.append(Division(item, why))
-        if why is None:
+        found.append(Division(item, None if why else tasks, why))
+        if not why:
             number += 1
             nest.body[position] = tasks
             _mark(tasks)
@@ -72,8 +81,8 @@ def _mark(tasks: Tasks) -> None:
         statement.part = statement.part or tasks.number
 
 
-def _why_not(nest: LoopNest, tasks: Tasks) -> str | None:
-    """Return why a loop is not divided, None if it may be."""
+def _why_not(nest: LoopNest, tasks: Tasks) -> str:
+    """Return why a loop is not divided, nothing if it may be."""
     loop, size, work = tasks.loop, tasks.loop.size, tasks.work
     if isinstance(size, int) and size < 2 * tasks.unit:
         return f"{size} iterations are fewer than two tasks of {tasks.unit}"
@@ -89,7 +98,7 @@ def _why_not(nest: LoopNest, tasks: Tasks) -> str | None:
                 return "its sums are needed in rare cases only"
         elif statement.sequential >= 0 or not _is_apart(statement):
             return f"{statement.node.op.name} goes through it in order"
-    return None
+    return ""
 
 
 def _is_apart(statement: Statement) -> bool:

@@ -40,7 +40,8 @@ def write_tasks(
     lowering.elements.horizontal.flush()
     _write_range(*function, loop)
     module = writer.module
-    module.functions.append(_entry(name, [argument.split(" ", 1)[0] for argument in arguments]))
+    types = [argument.split(" ", 1)[0] for argument in arguments]
+    module.functions.append(_entry(name, types, bool(plan.own)))
     threads = module.help(
         f"@{module.name}.threads", lambda: _threads(module.name)
     )
@@ -117,8 +118,11 @@ def _lengths(loop: Loop) -> dict[Size, bool]:
     return {} if isinstance(loop.size, int) else {loop.size: False}
 
 
-def _entry(name: str, types: list[str]) -> str:
-    """Return the function that takes the arguments of a task from a table."""
+def _entry(name: str, types: list[str], has_own: bool) -> str:
+    """Return the function that takes the arguments of a task from a table.
+
+    ``has_own``: whether tasks need scratch of their own.
+    """
     lines, given = [], []
     for position, type_ in enumerate(types):
         lines += [
@@ -126,7 +130,7 @@ def _entry(name: str, types: list[str]) -> str:
             f"  %a{position} = load {type_}, ptr %p{position}",
         ]
         given.append(f"{type_} %a{position}")
-    given += ["ptr %own", "i64 %first", "i64 %last"]
+    given += ["ptr %own"] * has_own + ["i64 %first", "i64 %last"]
     head = f"define internal i32 @{name}.task(ptr %table, i64 %first, i64 %last, ptr %own)"
     call = [f"  %status = call i32 @{name}({', '.join(given)})", "  ret i32 %status"]
     return "\n".join([f"{head} {{", *lines, *call, "}"])
