@@ -55,7 +55,7 @@ def divide(nest: LoopNest) -> list[Division]:
         if not isinstance(item, Loop):
             continue
         tasks = Tasks(number + 1, item, _work(item))
-        why = _why_not(nest, tasks)
+        why = _not_worth(tasks) or _not_possible(nest, item)
         found.append(Division(item, None if why else tasks, why))
         if not why:
             number += 1
@@ -81,13 +81,18 @@ def _mark(tasks: Tasks) -> None:
         statement.part = statement.part or tasks.number
 
 
-def _why_not(nest: LoopNest, tasks: Tasks) -> str:
-    """Return why a loop is not divided, nothing if it may be."""
-    loop, size, work = tasks.loop, tasks.loop.size, tasks.work
+def _not_worth(tasks: Tasks) -> str:
+    """Return why it is not worth to divide a loop, nothing if it is or may be."""
+    size, work = tasks.loop.size, tasks.work
     if isinstance(size, int) and size < 2 * tasks.unit:
         return f"{size} iterations are fewer than two tasks of {tasks.unit}"
     if isinstance(work, int) and work < 2 * LEAST_WORK:
         return "it takes less time than to wake another thread"
+    return ""
+
+
+def _not_possible(nest: LoopNest, loop: Loop) -> str:
+    """Return why a loop cannot be divided, nothing if it can."""
     for statement in statements_of(loop.body):
         if statement.value in nest.shares:
             return f"{statement.node.op.name} overwrites an array"
