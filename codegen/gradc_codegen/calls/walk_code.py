@@ -6,7 +6,6 @@ import functools
 
 from gradc_codegen.calls import walker
 from gradc_codegen.machine.jit import LoadedModule, kept_module
-from gradc_codegen.target.target import LOCK
 
 
 def address() -> int:
@@ -19,12 +18,7 @@ def address_for_objects() -> int:
     return _code().address(walker.OF_OBJECTS)
 
 
-def _code() -> LoadedModule:
-    with LOCK:  # of threads that come at once, one makes it: calls go by its address ever after
-        return _made()
-
-
 @functools.cache
-def _made() -> LoadedModule:
+def _code() -> LoadedModule:
     # what the optimiser would gain besides is a few ns of a call, and costs five times the time
     return kept_module(walker.text(), "long")

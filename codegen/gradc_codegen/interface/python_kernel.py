@@ -92,9 +92,7 @@ class Kernel:
         if isinstance(code, str):
             code = compile_module(f"{code}\n{uniform_text(self.signature, self.name)}")
         self.compiled = code
-        if f"{self.name}_threads" in code.names:
-            setter = ctypes.CFUNCTYPE(None, ctypes.c_int64)(code.address(f"{self.name}_threads"))
-            setter(threads)
+        self.run_on(threads)
         kernel = weakref.ref(self)  # which has the door
 
         def run(_: Any, /, *arrays: Any) -> list[Array]:
@@ -118,6 +116,12 @@ class Kernel:
     def address(self) -> int:
         """The address of the C function, with the signature that ``self.signature`` tells."""
         return self.compiled.address(self.name)
+
+    def run_on(self, threads: int) -> None:
+        """Have calls run on so many threads from now on, where the kernel has tasks."""
+        setter = f"{self.name}_threads"
+        if setter in self.compiled.names:
+            ctypes.CFUNCTYPE(None, ctypes.c_int64)(self.compiled.address(setter))(threads)
 
     def __call__(self, arrays: Sequence[Any]) -> list[Array]:
         """Return the results for the arguments.

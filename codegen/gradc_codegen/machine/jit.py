@@ -184,7 +184,7 @@ def _held_threads() -> LoadedModule | None:
 
 
 @functools.cache
-def _pool() -> LoadedModule:
+def pool_of_threads() -> LoadedModule:
     """Return the threads that run tasks of kernels, for as long as Python runs."""
     loaded = kept_module(pool.pool_text())
     begin, end = (
@@ -211,7 +211,7 @@ _RUN = re.compile(re.escape(pool.RUN).encode())
 _PROVIDERS: dict[re.Pattern[bytes], Callable[[str], int]] = {
     routines.SYMBOL: _routine,
     scipy_pointers.SYMBOL: scipy_pointers.address,
-    _RUN: lambda symbol: _pool().address(pool.OWN),
+    _RUN: lambda symbol: pool_of_threads().address(pool.OWN),
     _FORMULA: lambda symbol: _formula(symbol).address("formula"),
 }
 

@@ -48,7 +48,7 @@ def divide(nest: LoopNest) -> list[Division]:
     number = max((item.number for item in _parts(nest.body)), default=0)
     for position, item in enumerate(nest.body):
         if isinstance(item, Statement) and item.kind is StatementKind.WHOLE:
-            found.append(Division(item, None, "it works on whole arrays"))
+            found.append(Division(item, None, "an op on whole arrays"))
         if isinstance(item, Part):
             why = "it is part of code that is cut because it is so long"
             found += [Division(one, None, why) for one in item.body if isinstance(one, Loop)]
