@@ -15,13 +15,13 @@ from gradc_codegen.lower.loops.interior_blocks import with_interior
 from gradc_codegen.lower.loops.rare_loops import where_needed
 from gradc_codegen.lower.loops.register_tiles import inner_of, write_tiles
 from gradc_codegen.lower.loops.short_sums import undecided, write_both
-from gradc_codegen.lower.loops.unroll import unrolled_by, write_unrolled
 from gradc_codegen.lower.loops.tasks import write_tasks
+from gradc_codegen.lower.loops.unroll import unrolled_by, write_unrolled
 from gradc_codegen.lower.lowering import Body, Bounds
 from gradc_codegen.lower.outputs import Outputs
 from gradc_codegen.lower.parts import MOST_INLINED, Parts
 from gradc_codegen.lower.pieces import write_piece, write_scattered
-from gradc_codegen.lower.prologue import checks_of, own_offset, symbols_of, write_worksize
+from gradc_codegen.lower.prologue import checks_of, own_place, symbols_of, write_worksize
 from gradc_codegen.lower.reducing.groups import write_chunk, write_groups
 from gradc_codegen.lower.reducing.running import Running, narrowed
 from gradc_codegen.lower.row_stores import RowStores
@@ -93,9 +93,7 @@ class FunctionLowering:
         has_work = self._is_part or nest.is_body
         arena = "%work" if has_work else "%arena" if made.needs_work else "null"
         self.elements = Elements(self.writer, made, arena)
-        self._own_parameters = ["ptr noalias %own"] if made.own else []
-        if self._is_part:
-            self.elements.own = "%own"
+        self.elements.own = "%own"  # of a part
         self.indices: dict[Loop, str] = dict(indices or {})
         self.running: dict[Statement, Running] = {}
         self._outputs = Outputs(self.elements, made)
@@ -110,10 +108,7 @@ class FunctionLowering:
         """Write the kernel: checks, the aligned arena, the nest."""
         writer = self.writer
         writer.checks = checks_of(writer, self._nest, self._plan)
-        if self._plan.own:
-            begin = own_offset(writer, self._plan)
-            own = f"getelementptr i8, ptr {self.elements.arena}, i64 {begin}"
-            self.elements.own = writer.at_entry(own)
+        self.elements.own = own_place(writer, self._plan, self.elements.arena)
         self.body_of(self._nest.body)
         self._finish()
         head = f"define i32 @{self._name}({self._signature.llvm_parameters})"
@@ -203,8 +198,8 @@ class FunctionLowering:
         arguments[-1] = f"ptr {self.elements.arena}"
         name = f"{self._name}.part{part.number}"
         if isinstance(part, Tasks):
-            begin, end = self._begin_part(name, {}, False)
-            write_tasks(self, part, self._plan, name, arguments, (begin, end))
+            function = self._begin_part(name, {}, False)
+            write_tasks(self, part, self._plan, name, arguments, function)
             return
         own = [f"ptr {self.elements.own}"] if self._plan.own else []
         self._parts.call(part, name, [*arguments, *own])
@@ -220,8 +215,8 @@ class FunctionLowering:
 
         def end(parameters: list[str], attributes: str) -> None:
             given = self._signature.llvm_parameters_of_body(self._nest.overwrites)
-            every = ", ".join([given, *self._own_parameters, *parameters])
-            self._define(inner, f"@{name}({every}) {attributes}")
+            own = ["ptr noalias %own"] if self._plan.own else []
+            self._define(inner, f"@{name}({', '.join([given, *own, *parameters])}) {attributes}")
 
         return inner, end
 

@@ -29,7 +29,14 @@ def bytes_of(writer: Writer, region: Region) -> str:
     return total
 
 
-def own_offset(writer: Writer, made: Plan) -> str:
+def own_place(writer: Writer, made: Plan, arena: str) -> str:
+    """Return where the scratch of a task that the caller does begins; null where none needs any."""
+    if not made.own:
+        return "null"
+    return writer.at_entry(f"getelementptr i8, ptr {arena}, i64 {_own_offset(writer, made)}")
+
+
+def _own_offset(writer: Writer, made: Plan) -> str:
     """Return where in the arena the scratch of a task begins, at a cache line."""
     shared = bytes_of(writer, made.shared)
     if not made.shared.slots:
@@ -41,7 +48,7 @@ def total_bytes(writer: Writer, made: Plan) -> str:
     """Return the bytes of the arena, computed at the entry."""
     if not made.own:
         return bytes_of(writer, made.shared)
-    begin, own = own_offset(writer, made), bytes_of(writer, made.own)
+    begin, own = _own_offset(writer, made), bytes_of(writer, made.own)
     return writer.entry.add(begin, own)
 
 

@@ -187,9 +187,7 @@ def _held_threads() -> LoadedModule | None:
 def pool_of_threads() -> LoadedModule:
     """Return the threads that run tasks of kernels, for as long as Python runs."""
     loaded = kept_module(pool.pool_text())
-    begin, end = (
-        ctypes.CFUNCTYPE(None)(loaded.address(name)) for name in (pool.BEGIN, pool.END)
-    )
+    begin, end = (ctypes.CFUNCTYPE(None)(loaded.address(name)) for name in (pool.BEGIN, pool.END))
     begin()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=begin)

@@ -42,9 +42,7 @@ def write_tasks(
     module = writer.module
     types = [argument.split(" ", 1)[0] for argument in arguments]
     module.functions.append(_entry(name, types, bool(plan.own)))
-    threads = module.help(
-        f"@{module.name}.threads", lambda: _threads(module.name)
-    )
+    threads = module.help(f"@{module.name}.threads", lambda: _threads(module.name))
     module.declare(f"declare i32 @{RUN}(ptr, ptr, i64, i64, i64, i64, i64, ptr)")
 
     def at_once() -> None:
@@ -77,9 +75,7 @@ def write_tasks(
     )
 
 
-def _write_range(
-    made: Lowering, end: Callable[[list[str], str], None], loop: Loop
-) -> None:
+def _write_range(made: Lowering, end: Callable[[list[str], str], None], loop: Loop) -> None:
     """Write the function of a range of iterations."""
     writer = made.writer
     if loop.reductions:
