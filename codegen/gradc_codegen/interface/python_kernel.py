@@ -92,7 +92,8 @@ class Kernel:
         if isinstance(code, str):
             code = compile_module(f"{code}\n{uniform_text(self.signature, self.name)}")
         self.compiled = code
-        self.run_on(threads)
+        if threads > 1:  # a module begins with one
+            self.run_on(threads)
         kernel = weakref.ref(self)  # which has the door
 
         def run(_: Any, /, *arrays: Any) -> list[Array]:
