@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from gradc.interop.jax_function import jax_function as jax_function
     from gradc.interop.pytensor_op import pytensor_op as pytensor_op
     from gradc.interop.torch_function import torch_function as torch_function
+    from gradc.requests.threads import set_threads as set_threads
     from gradc.row_sums.sums import sums as sums
     from gradc.rules.user.register import rule as rule
     from gradc.solving.fixed_point import fixed_point as fixed_point
@@ -120,6 +121,7 @@ _PLACES = {
     "gradc.interop.jax_function": ("jax_function",),
     "gradc.interop.pytensor_op": ("pytensor_op",),
     "gradc.interop.torch_function": ("torch_function",),
+    "gradc.requests.threads": ("set_threads",),
     "gradc.rules.user.register": ("rule",),
     "gradc.sympy.from_sympy": ("from_sympy",),
     "gradc.sympy.to_sympy": ("to_sympy",),

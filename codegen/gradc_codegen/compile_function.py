@@ -27,12 +27,18 @@ from gradc_ir.telling.phases import DISK, LLVM, SCHEDULE, phase
 if TYPE_CHECKING:
     from gradc_codegen.machine.optimize import Optimized
     from gradc_codegen.nest.loop_nest import LoopNest
+    from gradc_codegen.schedule.tasks import Division
 
 _NAME = "gradc_kernel"
 
 
 def compile_function(
-    function: Function, *, blas: bool = False, level: Level = None, code: int | None = None
+    function: Function,
+    *,
+    blas: bool = False,
+    level: Level = None,
+    code: int | None = None,
+    threads: int = 1,
 ) -> Kernel:
     """Return the kernel of a function, for this machine: arrays in, newly made arrays out.
 
@@ -42,6 +48,7 @@ def compile_function(
     blas: whether contractions that are bound by arithmetic go to BLAS, whose bits are its own.
     level: how hard LLVM tries, 0, 1 or 2; None chooses by size.
     code: the result that says which check of the function's has failed, 0 for none.
+    threads: on how many threads long loops run.
 
     Machine code that is kept on disk is loaded; what is made is kept.
 
@@ -50,20 +57,22 @@ def compile_function(
     GradcError: the code needs SciPy, which is missing.
     """
     with phase(DISK):
-        key = _key(function, blas, level, code) if objects.are_kept() else None
+        key = _key(function, blas, level, code, threads > 1) if objects.are_kept() else None
         found = None if key is None else objects.find(key)
     if found is not None:
         with phase(LLVM):
             loaded = jit.load_object(*found)
-        return Kernel(function, loaded, _NAME)
-    made = Compilation(function, blas=blas, code=code).kernel(level)
+        return Kernel(function, loaded, _NAME, threads=threads)
+    made = Compilation(function, blas=blas, code=code, threads=threads).kernel(level)
     if key is not None:
         with phase(DISK):
             objects.keep(key, Object(made.compiled.code, made.compiled.names))
     return made
 
 
-def _key(function: Function, blas: bool, level: Level, code: int | None) -> str | None:
+def _key(
+    function: Function, blas: bool, level: Level, code: int | None, several: bool
+) -> str | None:
     """Return under which name the machine code is kept: by the graph alone, whose names are none
     of a kernel's.
     """
@@ -76,8 +85,8 @@ def _key(function: Function, blas: bool, level: Level, code: int | None) -> str 
             digest = digest_of(function)
         except ValueError:
             return None  # it has something that is no text, such as a size of many terms
-    parts = digest, str(blas).encode(), str(level).encode(), str(code).encode()
-    return objects.key_of(b"kernel", *parts)
+    parts = [str(part).encode() for part in (blas, level, code)]
+    return objects.key_of(b"threads" if several else b"kernel", digest, *parts)
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,7 @@ class Compilation:
     triple: LLVM's name of the target; None for this machine's.
     splits: whether products are rounded before they are added, for CPUs without fma.
     code: the result that says which check of the function's has failed.
+    threads: on how many threads long loops run, in this process.
     """
 
     function: Function
@@ -102,10 +112,23 @@ class Compilation:
     triple: str | None = None
     splits: bool = False
     code: int | None = None
+    threads: int = 1
 
     @cached_property
+    def divisions(self) -> list[Division]:
+        """What became of the outermost loops when they were divided into tasks."""
+        from gradc_codegen.schedule.tasks import divide
+
+        return divide(self._scheduled) if self.threads > 1 else []
+
+    @property
     def nest(self) -> LoopNest:
         """The loop nest, after the passes of :mod:`gradc_codegen.schedule.passes.prepare`."""
+        _ = self.divisions
+        return self._scheduled
+
+    @cached_property
+    def _scheduled(self) -> LoopNest:
         from gradc_codegen.schedule.choices import Choices, WithoutLanes
         from gradc_codegen.schedule.estimates import Estimates
         from gradc_codegen.schedule.schedule import schedule
@@ -137,7 +160,7 @@ class Compilation:
             text = self.llvm + "\n" + uniform
         with phase(LLVM):
             loaded = jit.compile_module(text, self.cpu or "native", level)
-        return Kernel(self.function, loaded, self.name)
+        return Kernel(self.function, loaded, self.name, threads=self.threads)
 
 
 @dataclass(frozen=True)

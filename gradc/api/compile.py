@@ -28,6 +28,7 @@ class CompileOptions(TypedDict, total=False):
     rules: Sequence[Any]
     capture: bool
     checkpoint: Any
+    threads: int | None
 
 
 @overload
@@ -55,6 +56,8 @@ def compile(function: Function_ | None = None, /, **options: Any) -> Any:
     capture: whether loops and branches of Python's may become operations of the graph.
     checkpoint: what reverse mode keeps of loops that do: ``"sqrt"``, or a number of carries; by
         default all it needs. See :func:`gradc.checkpointing`.
+    threads: on how many threads a call runs, by default as many as :func:`gradc.set_threads` says.
+        The bits are the same for any number.
 
     The function is compiled when it is called: for the dtypes, ranks and sizes of the first call,
     and with symbolic sizes when a second size arrives.

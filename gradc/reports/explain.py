@@ -11,6 +11,7 @@ from typing import Any
 from gradc.derivatives import TABLE as DERIVATIVES
 from gradc.derivatives import jvp
 from gradc.pipeline import after, derive
+from gradc.reports.on_threads import divided
 from gradc.reports.one_line import change
 from gradc.requests.request import Request
 from gradc.rules import all_rules
@@ -105,6 +106,13 @@ def explain(traced: Traced, request: Request) -> str:
     lines = [f"{function.name}, {request.of}: rules that fired, by line"]
     lines += _rules_by_line(firings(function, request)) or ["  none"]
     lines += _sizes(function, request)
+    loops = list(divided(function, request))
+    if loops:
+        lines += ["", f"loops, where a call has {request.options.calls_on} threads:"]
+    for loop in loops:
+        place = f", {loop.line}" if loop.line else ""
+        how = loop.how if loop.is_divided else f"on the caller: {loop.how}"
+        lines.append(f"  {loop.what}{place}: {how}")
     if traced.loops:
         lines += ["", "loops of Python's:", *(f"  {note}" for note in traced.loops)]
     captures = [str(capture.name) for capture in traced.captures]
@@ -143,6 +151,11 @@ def explained(traced: Traced, request: Request) -> dict[str, Any]:
         },
         "captures": [str(capture.name) for capture in traced.captures],
         "fixed": list(traced.log),
+        "threads": request.options.calls_on,
+        "loops": [
+            {"loop": loop.what, "line": loop.line, "divided": loop.is_divided, "how": loop.how}
+            for loop in divided(function, request)
+        ],
     }
 
 

@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gradc.requests.threads import checked, in_force
+
 if TYPE_CHECKING:
     from gradc.rules.engine import Rule
 
@@ -20,7 +22,8 @@ class Options:
     ``debug_nans=True`` makes a value that is not finite an error; ``blas=False`` keeps large
     contractions from BLAS, so that their bits are the language's. ``rules`` are in force in this
     function alone, whatever their kind. ``capture=False`` leaves loops and branches of Python's to
-    Python; ``checkpoint`` is what reverse mode keeps of those that are recorded.
+    Python; ``checkpoint`` is what reverse mode keeps of those that are recorded. ``threads`` are
+    those that a call runs on, None for as many as are in force.
     """
 
     stable: bool = True
@@ -30,6 +33,16 @@ class Options:
     rules: tuple[Rule, ...] = ()
     capture: bool = True
     checkpoint: Any = None
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.threads is not None:
+            checked("threads=", self.threads)
+
+    @property
+    def calls_on(self) -> int:
+        """How many threads a call runs on."""
+        return in_force() if self.threads is None else self.threads
 
 
 _DEFAULT = Options()

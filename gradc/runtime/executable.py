@@ -28,6 +28,7 @@ class Executable:
     runs it, to the same bits for all but the functions of the mathematics library. With ``finite``
     or ``GRADC_DEBUG_NANS`` it is interpreted too, and the first value that is not finite is an
     error. With ``blas`` the kernel leaves large contractions to BLAS, which rounds otherwise.
+    ``threads`` are those its long loops run on.
 
     Attributes
     ----------
@@ -43,6 +44,7 @@ class Executable:
         finite: bool = False,
         blas: bool = False,
         checks: Checks | None = None,
+        threads: int = 1,
     ) -> None:
         self.function = function
         self.hidden = 0 if checks is None else checks.hidden
@@ -63,7 +65,10 @@ class Executable:
 
             with _lock:
                 self.kernel = compile_function(
-                    function, blas=blas, code=None if checks is None else checks.position(function)
+                    function,
+                    blas=blas,
+                    code=None if checks is None else checks.position(function),
+                    threads=threads,
                 )
             self.run = functools.partial(_run_kernel, self.kernel)
         if checks is not None:

@@ -137,7 +137,9 @@ class Specialization:
             if given not in self._pushes:
                 options = self.request.options
                 function = pushing(self.traced.function, self.request, given)
-                self._pushes[given] = Executable(function, options.debug_nans, options.blas)
+                self._pushes[given] = Executable(
+                    function, options.debug_nans, options.blas, threads=options.calls_on
+                )
             return self._pushes[given]
 
 
@@ -244,7 +246,11 @@ class Family:
         options = self._source.options
         executables = tuple(
             Executable(
-                function, options.debug_nans, options.blas, None if half else found.traced.checks
+                function,
+                options.debug_nans,
+                options.blas,
+                None if half else found.traced.checks,
+                options.calls_on,
             )
             for half, function in enumerate(found.functions)
         )

@@ -31,7 +31,7 @@ def test_a_value_read_in_a_later_loop_is_kept_whole() -> None:
         e = build.sqrt(x)
         return e / build.broadcast(build.reduce_sum(e, [0]), (N,), ())
 
-    assert plan_of([Type(F64, (N,))], body).slots == [8 * N]
+    assert plan_of([Type(F64, (N,))], body).shared.slots == [8 * N]
 
 
 def test_scratch_keeps_only_axes_below_the_shared_loop() -> None:
@@ -40,8 +40,8 @@ def test_scratch_keeps_only_axes_below_the_shared_loop() -> None:
         return e / build.broadcast(build.reduce_sum(e, [1]), x.type.shape, (0,))
 
     made = plan_of([Type(F64, (N, 5))], body)
-    assert made.slots == []
-    assert made.fixed_bytes == 2 * 8 * 5 * 32  # of a block of rows, as read and as computed
+    assert made.shared.slots == []
+    assert made.shared.fixed_bytes == 2 * 8 * 5 * 32  # of a block of rows, as read and as computed
 
 
 def test_a_result_that_is_read_again_lives_in_its_output() -> None:
@@ -53,7 +53,7 @@ def test_a_result_that_is_read_again_lives_in_its_output() -> None:
     made = plan(schedule(function))
     storage = [s for s in made.storage.values() if s.memory]
     assert [s.output for s in storage] == [0]
-    assert made.slots == [8 * N]  # for a caller who does not want it
+    assert made.shared.slots == [8 * N]  # for a caller who does not want it
 
 
 def test_places_are_taken_over_by_later_values() -> None:
@@ -64,7 +64,7 @@ def test_places_are_taken_over_by_later_values() -> None:
         return x
 
     types = [Type(F64, (N,))]
-    assert len(plan_of(types, body).slots) == 2
+    assert len(plan_of(types, body).shared.slots) == 2
     assert_compiled_same(function_of(types, body), [np.linspace(1, 2, 50)])
 
 

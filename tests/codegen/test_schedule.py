@@ -85,7 +85,7 @@ def test_pairwise_distances_store_no_square() -> None:
     assert text.count("for i in n") == 2  # the pairs, then the difference of the two sums
     assert text.count("for j in n") == 1
     kernel = schedule(f)
-    assert all("n * n" not in str(slot) for slot in plan(kernel).slots)
+    assert all("n * n" not in str(slot) for slot in plan(kernel).shared.slots)
     assert_compiled_same(function_of([Type(F64, (N, 3))], lambda x: body(x) * 0.0), [np.eye(3)])
 
 

@@ -23,6 +23,7 @@ from gradc_codegen.calls.cells import CELLS
 from gradc_codegen.calls.plan import Plan
 from gradc_codegen.calls.steps import Head
 from gradc_ir.core.types import Array
+from gradc_ir.forks import Depth, lock_across_forks
 
 # Calls of more sizes and forms than this by turns go by plans that are made anew.
 MOST_PLANS = 16
@@ -38,6 +39,10 @@ class _MethodDef(ctypes.Structure):
 
 
 _METH_FASTCALL_AND_KEYWORDS = 0x0080 | 0x0002
+
+# Of threads that come at once one makes the code of the walk, by whose address all calls go, and no
+# child is made while it is half loaded.
+_making = lock_across_forks(Depth.KERNEL)
 
 
 class Plans:
@@ -201,12 +206,14 @@ def _definition(name: str, doc: str | None) -> _MethodDef:
 @functools.cache
 def _walk() -> int:
     """Return the address of the walk, by which all doors go from now on."""
-    address = int(import_module("gradc_codegen.calls.walk_code").address())  # which loads LLVM
-    for definition in list(_definitions.values()):
-        definition.function = address
-    return address
+    with _making:
+        address = int(import_module("gradc_codegen.calls.walk_code").address())  # which loads LLVM
+        for definition in list(_definitions.values()):
+            definition.function = address
+        return address
 
 
 @functools.cache
 def _walk_of_objects() -> int:
-    return int(import_module("gradc_codegen.calls.walk_code").address_for_objects())
+    with _making:
+        return int(import_module("gradc_codegen.calls.walk_code").address_for_objects())

@@ -74,6 +74,7 @@ class Kernel:
     name: the kernel's name in the module; the function's by default.
     native: whether to call through machine code that reads NumPy arrays, where that is possible,
         rather than through ctypes.
+    threads: how many threads tasks of the kernel run on, where it has tasks.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Kernel:
         name: str | None = None,
         *,
         native: bool = True,
+        threads: int = 1,
     ) -> None:
         self.function = function
         self.name = function.name if name is None else name
@@ -90,6 +92,8 @@ class Kernel:
         if isinstance(code, str):
             code = compile_module(f"{code}\n{uniform_text(self.signature, self.name)}")
         self.compiled = code
+        if threads > 1:  # a module begins with one
+            self.run_on(threads)
         kernel = weakref.ref(self)  # which has the door
 
         def run(_: Any, /, *arrays: Any) -> list[Array]:
@@ -113,6 +117,12 @@ class Kernel:
     def address(self) -> int:
         """The address of the C function, with the signature that ``self.signature`` tells."""
         return self.compiled.address(self.name)
+
+    def run_on(self, threads: int) -> None:
+        """Have calls run on so many threads from now on, where the kernel has tasks."""
+        setter = f"{self.name}_threads"
+        if setter in self.compiled.names:
+            ctypes.CFUNCTYPE(None, ctypes.c_int64)(self.compiled.address(setter))(threads)
 
     def __call__(self, arrays: Sequence[Any]) -> list[Array]:
         """Return the results for the arguments.

@@ -32,11 +32,12 @@ class Addresses:
     def __init__(self, writer: Writer, plan: Plan, arena: str) -> None:
         self.writer = writer
         self.arena = arena
+        self.own = "null"  # the scratch of the task at hand
         # in a part, which of the lanes in scratch the first one here is, and how many there are
         self.offset = "0"
         self.block: int | None = None
         self._plan = plan
-        self._offsets: list[str] = []
+        self._offsets: dict[bool, list[str]] = {}  # of the slots of each region
         # what is computed at the entry: where buffers and values begin, and flags, by number
         self._at_entry: dict[Buffer | Value | tuple[str, int], str] = {}
 
@@ -44,8 +45,8 @@ class Addresses:
         """Return where a buffer begins."""
 
         def instruction() -> str:
-            offset = str(buffer.offset) if buffer.slot < 0 else self._slot_offset(buffer.slot)
-            return f"getelementptr inbounds i8, ptr {self.arena}, i64 {offset}"
+            offset = str(buffer.offset) if buffer.slot < 0 else self._slot_offset(buffer)
+            return f"getelementptr inbounds i8, ptr {self._region(buffer)}, i64 {offset}"
 
         return self._once(buffer, instruction)
 
@@ -56,13 +57,16 @@ class Addresses:
             found = self._at_entry[key] = self.writer.at_entry(instruction())
         return found
 
-    def _slot_offset(self, slot: int) -> str:
-        if not self._offsets:
-            self._offsets.append(str(self._plan.fixed_bytes))
-        while len(self._offsets) <= slot:
-            length = aligned_size(self.writer, self._plan, len(self._offsets) - 1)
-            self._offsets.append(self.writer.at_entry(f"add i64 {self._offsets[-1]}, {length}"))
-        return self._offsets[slot]
+    def _region(self, buffer: Buffer) -> str:
+        return self.own if buffer.is_own else self.arena
+
+    def _slot_offset(self, buffer: Buffer) -> str:
+        region = self._plan.own if buffer.is_own else self._plan.shared
+        offsets = self._offsets.setdefault(buffer.is_own, [str(region.fixed_bytes)])
+        while len(offsets) <= buffer.slot:
+            length = aligned_size(self.writer, region, len(offsets) - 1)
+            offsets.append(self.writer.at_entry(f"add i64 {offsets[-1]}, {length}"))
+        return offsets[buffer.slot]
 
     def wanted(self, output: int) -> str:
         """Return the flag that says whether the caller wants an output."""
@@ -96,18 +100,18 @@ class Addresses:
         if self.block is not None and buffer.slot < 0 and is_number(position):
             bytes_ = value.type.dtype.bytes
             at = int(position) * storage.lanes + buffer.offset // bytes_
-            return Place(self._strip(bytes_), Lane(str(at), "1"))
+            return Place(self._strip(buffer, bytes_), Lane(str(at), "1"))
         return Place(self.pointer(buffer), self.in_scratch(position, storage.lanes))
 
-    def _strip(self, bytes_: int) -> str:
+    def _strip(self, buffer: Buffer, bytes_: int) -> str:
         """Return where scratch were to begin if its first lane were the first one here."""
-        writer = self.writer
+        writer, region = self.writer, self._region(buffer)
 
         def moved() -> str:
             offset = writer.multiply(self.offset, str(bytes_))
-            return writer.emit(f"getelementptr inbounds i8, ptr {self.arena}, i64 {offset}")
+            return writer.emit(f"getelementptr inbounds i8, ptr {region}, i64 {offset}")
 
-        return self.arena if self.offset == "0" else writer.once(("strip", bytes_), moved)
+        return region if self.offset == "0" else writer.once(("strip", region, bytes_), moved)
 
     def in_scratch(self, position: str, lanes: int) -> str:
         """Return a position in scratch that holds the elements of all lanes side by side."""

@@ -15,19 +15,20 @@ from gradc_codegen.lower.loops.interior_blocks import with_interior
 from gradc_codegen.lower.loops.rare_loops import where_needed
 from gradc_codegen.lower.loops.register_tiles import inner_of, write_tiles
 from gradc_codegen.lower.loops.short_sums import undecided, write_both
+from gradc_codegen.lower.loops.tasks import write_tasks
 from gradc_codegen.lower.loops.unroll import unrolled_by, write_unrolled
-from gradc_codegen.lower.lowering import Body
+from gradc_codegen.lower.lowering import Body, Bounds
 from gradc_codegen.lower.outputs import Outputs
 from gradc_codegen.lower.parts import MOST_INLINED, Parts
 from gradc_codegen.lower.pieces import write_piece, write_scattered
-from gradc_codegen.lower.prologue import checks_of, symbols_of, write_worksize
-from gradc_codegen.lower.reducing.groups import write_groups
+from gradc_codegen.lower.prologue import checks_of, own_place, symbols_of, write_worksize
+from gradc_codegen.lower.reducing.groups import write_chunk, write_groups
 from gradc_codegen.lower.reducing.running import Running, narrowed
 from gradc_codegen.lower.row_stores import RowStores
 from gradc_codegen.lower.transpose_blocks import transpose
 from gradc_codegen.lower.triangular_bounds import counts
 from gradc_codegen.nest.carry_storage import Way, left_open, ways
-from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Part, Statement, StatementKind
+from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Part, Statement, StatementKind, Tasks
 from gradc_codegen.scalar.lower_scalar import lower_scalar, lower_word, select
 from gradc_codegen.schedule.lanes import functions_among, functions_in
 from gradc_codegen.schedule.schedule import schedule
@@ -92,6 +93,7 @@ class FunctionLowering:
         has_work = self._is_part or nest.is_body
         arena = "%work" if has_work else "%arena" if made.needs_work else "null"
         self.elements = Elements(self.writer, made, arena)
+        self.elements.own = "%own"  # of a part
         self.indices: dict[Loop, str] = dict(indices or {})
         self.running: dict[Statement, Running] = {}
         self._outputs = Outputs(self.elements, made)
@@ -106,6 +108,7 @@ class FunctionLowering:
         """Write the kernel: checks, the aligned arena, the nest."""
         writer = self.writer
         writer.checks = checks_of(writer, self._nest, self._plan)
+        self.elements.own = own_place(writer, self._plan, self.elements.arena)
         self.body_of(self._nest.body)
         self._finish()
         head = f"define i32 @{self._name}({self._signature.llvm_parameters})"
@@ -186,14 +189,20 @@ class FunctionLowering:
                 self._part(item)
 
     def _part(self, part: Part) -> None:
-        """Write a part as a function of its own, and its call."""
+        """Write a part as a function of its own, and its call, or those of tasks."""
         self.rows.flush()
         arguments = [
             f"{argument.llvm} {value}"
             for argument, value in zip(self._signature.arguments, self._signature.llvm_names)
         ]
         arguments[-1] = f"ptr {self.elements.arena}"
-        self._parts.call(part, f"{self._name}.part{part.number}", arguments)
+        name = f"{self._name}.part{part.number}"
+        if isinstance(part, Tasks):
+            function = self._begin_part(name, {}, False)
+            write_tasks(self, part, self._plan, name, arguments, function)
+            return
+        own = [f"ptr {self.elements.own}"] if self._plan.own else []
+        self._parts.call(part, name, [*arguments, *own])
 
     def _begin_part(
         self, name: str, indices: dict[Loop, str], in_rest: bool
@@ -206,15 +215,17 @@ class FunctionLowering:
 
         def end(parameters: list[str], attributes: str) -> None:
             given = self._signature.llvm_parameters_of_body(self._nest.overwrites)
-            self._define(inner, f"@{name}({', '.join([given, *parameters])}) {attributes}")
+            own = ["ptr noalias %own"] if self._plan.own else []
+            self._define(inner, f"@{name}({', '.join([given, *own, *parameters])}) {attributes}")
 
         return inner, end
 
-    def begin(self, loop: Loop) -> list[Running]:
-        """Write the starts of a loop's reductions."""
+    def begin(self, loop: Loop, chunk_at: str | None = None) -> list[Running]:
+        """Write the starts of a loop's reductions; ``chunk_at``: of the chunk of this number."""
         running = []
         for statement in loop.reductions:
-            made = Running(self.elements, self._plan.accumulators[statement], self._own)
+            state = self._plan.accumulators[statement]
+            made = Running(self.elements, state, self._own, chunk_at)
             made.begin()
             running.append(made)
             self.running[statement] = made
@@ -243,11 +254,11 @@ class FunctionLowering:
         where_needed(self.elements, loop, self._own, self._plan.storage, turns)
         self.end(running)
 
-    def turns(self, loop: Loop, running: list[Running]) -> None:
-        """Write a loop whose reductions have begun."""
+    def turns(self, loop: Loop, running: list[Running], bounds: Bounds | None = None) -> None:
+        """Write a loop whose reductions have begun; ``bounds``: one chunk, or a range, of it."""
         writer, horizontal = self.writer, self.elements.horizontal
         grouped = [made for made in running if made.grouped]
-        end = writer.size(loop.size)
+        start, end = bounds or ("0", writer.size(loop.size))
 
         def body(index: str) -> None:
             self.indices[loop] = index
@@ -276,14 +287,16 @@ class FunctionLowering:
             inner = inner_of(loop, self._plan, self._joins_in_groups)
         stored = self._plan.storage.__contains__
         block = with_interior(self.elements, loop, stored, alone) if loop.block > 1 else alone
-        if grouped:
+        if grouped and bounds:
+            write_chunk(writer, loop, grouped, start, writer.size(loop.size), block)
+        elif grouped:
             write_groups(writer, loop, grouped, end, block)
         elif loop.block > 1:
-            writer.lane_loop(end, loop.block, block)
+            writer.lane_loop(end, loop.block, block, start)
         elif inner is not None and self._module.machine.is_wide:
             writer.loop(write_tiles(self, loop, inner), end, alone)
         else:
-            start, end = narrowed(loop, running) or ("0", end)
+            start, end = (None if bounds else narrowed(loop, running)) or (start, end)
             writer.loop(start, end, alone)
 
     def _joins_in_groups(self, statement: Statement) -> bool:

@@ -14,6 +14,13 @@ from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node
 
 
+class Bounds(NamedTuple):
+    """The first iteration of a range, and the one behind the last."""
+
+    start: str
+    end: str
+
+
 class Body(NamedTuple):
     """A body's function in machine code: its name, whether it can fail, its reads under guards."""
 
@@ -51,14 +58,14 @@ class Lowering(Protocol):
     def body_of(self, body: Sequence[Item]) -> None:
         """Write the items of a loop's body, or of the whole nest."""
 
-    def begin(self, loop: Loop) -> list[Running]:
-        """Write the starts of a loop's reductions."""
+    def begin(self, loop: Loop, chunk_at: str | None = None) -> list[Running]:
+        """Write the starts of a loop's reductions; ``chunk_at``: of the chunk of this number."""
 
     def end(self, running: list[Running]) -> None:
         """Put the totals of a loop's reductions where they live."""
 
-    def turns(self, loop: Loop, running: list[Running]) -> None:
-        """Write a loop whose reductions have begun."""
+    def turns(self, loop: Loop, running: list[Running], bounds: Bounds | None = None) -> None:
+        """Write a loop whose reductions have begun; ``bounds``: one chunk, or a range, of it."""
 
     def finished(self, statement: Statement, register: str) -> None:
         """Put the total of a reduction where it lives."""

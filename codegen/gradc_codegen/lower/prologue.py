@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradc_codegen.abi import LARGEST_SIZE, Signature
 from gradc_codegen.nest.loop_nest import LoopNest
-from gradc_codegen.storage.storage import ALIGNMENT, Plan
+from gradc_codegen.storage.storage import ALIGNMENT, Plan, Region
 from gradc_codegen.text.module import Module
 from gradc_codegen.text.writer import Writer
 
@@ -14,26 +14,49 @@ def symbols_of(nest: LoopNest) -> dict[str, str]:
     return {name: f"%size{i}" for i, name in enumerate(nest.function.size_symbols)}
 
 
-def aligned_size(writer: Writer, plan: Plan, slot: int) -> str:
+def aligned_size(writer: Writer, region: Region, slot: int) -> str:
     """Return the bytes a symbolic slot takes, up to the next cache line."""
-    size = writer.entry.maximum(writer.size(plan.slots[slot]), "0")
+    size = writer.entry.maximum(writer.size(region.slots[slot]), "0")
     rounded = writer.at_entry(f"add i64 {size}, {ALIGNMENT - 1}")
     return writer.at_entry(f"and i64 {rounded}, {-ALIGNMENT}")
 
 
+def bytes_of(writer: Writer, region: Region) -> str:
+    """Return the bytes of a region, computed at the entry."""
+    total = str(region.fixed_bytes)
+    for slot in range(len(region.slots)):
+        total = writer.at_entry(f"add i64 {total}, {aligned_size(writer, region, slot)}")
+    return total
+
+
+def own_place(writer: Writer, made: Plan, arena: str) -> str:
+    """Return where the scratch of a task that the caller does begins; null where none needs any."""
+    if not made.own:
+        return "null"
+    return writer.at_entry(f"getelementptr i8, ptr {arena}, i64 {_own_offset(writer, made)}")
+
+
+def _own_offset(writer: Writer, made: Plan) -> str:
+    """Return where in the arena the scratch of a task begins, at a cache line."""
+    shared = bytes_of(writer, made.shared)
+    if not made.shared.slots:
+        return str(-(-int(shared) // ALIGNMENT) * ALIGNMENT)
+    return shared
+
+
 def total_bytes(writer: Writer, made: Plan) -> str:
     """Return the bytes of the arena, computed at the entry."""
-    total = str(made.fixed_bytes)
-    for slot in range(len(made.slots)):
-        total = writer.at_entry(f"add i64 {total}, {aligned_size(writer, made, slot)}")
-    return total
+    if not made.own:
+        return bytes_of(writer, made.shared)
+    begin, own = _own_offset(writer, made), bytes_of(writer, made.own)
+    return writer.entry.add(begin, own)
 
 
 def write_worksize(module: Module, nest: LoopNest, made: Plan, signature: Signature) -> None:
     """Write the function that says how long ``work`` is: the arena, and room to align it."""
     writer = Writer(module, symbols_of(nest))
     total = total_bytes(writer, made)
-    if made.slots:
+    if not total.isdecimal():
         some = writer.emit(f"icmp ne i64 {total}, 0")
         room = writer.emit(f"select i1 {some}, i64 {ALIGNMENT}, i64 0")
         result = writer.emit(f"add i64 {total}, {room}")
@@ -56,8 +79,8 @@ def checks_of(writer: Writer, nest: LoopNest, made: Plan) -> list[str]:
         ]
     if not made.needs_work:
         return lines
-    if made.slots:
-        total = total_bytes(writer, made)
+    total = total_bytes(writer, made)
+    if not total.isdecimal():
         lines += writer.entry.lines
         writer.entry.lines.clear()
         lines.append(f"  %work.needed = icmp ne i64 {total}, 0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
 import itertools
@@ -17,6 +18,7 @@ from gradc_codegen.cache import objects
 from gradc_codegen.cache.objects import Object
 from gradc_codegen.libraries import blas_threads, routines, scipy_pointers
 from gradc_codegen.target.target import LOCK, Target, target
+from gradc_codegen.threads import pool
 from gradc_ir.core import foreign
 from gradc_ir.errors import VerifyError
 
@@ -181,16 +183,33 @@ def _held_threads() -> LoadedModule | None:
     return loaded
 
 
+@functools.cache
+def pool_of_threads() -> LoadedModule:
+    """Return the threads that run tasks of kernels, for as long as Python runs."""
+    loaded = kept_module(pool.pool_text())
+    begin, end = (ctypes.CFUNCTYPE(None)(loaded.address(name)) for name in (pool.BEGIN, pool.END))
+    begin()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=begin)
+    # a thread must not wake up in code that is gone
+    atexit.register(end)
+    _kept.append(loaded)
+    return loaded
+
+
 # routines that any number of kernels call
 _kept: list[LoadedModule] = []
 
 # the functions of gradc_codegen.math.formulas
 _FORMULA = re.compile(rb"gradc_formula_f(?:64|32)\b")
 
+_RUN = re.compile(re.escape(pool.RUN).encode())
+
 # symbols of object files, and what returns the address of one
 _PROVIDERS: dict[re.Pattern[bytes], Callable[[str], int]] = {
     routines.SYMBOL: _routine,
     scipy_pointers.SYMBOL: scipy_pointers.address,
+    _RUN: lambda symbol: pool_of_threads().address(pool.OWN),
     _FORMULA: lambda symbol: _formula(symbol).address("formula"),
 }
 

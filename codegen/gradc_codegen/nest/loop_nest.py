@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size, product
 from gradc_ir.location import Location
+from gradc_ir.meaning import reduction
 from gradc_ir.text.variables import names_of_values, unique
 
 # For each axis of a value the dim of the reading statement it is read at; KNOWN for a number, -1
@@ -131,6 +132,7 @@ class Loop:
     strip: of a body in parts, how many of these a part runs at once, in a loop of its own; or 0.
     reductions: the statements that join their elements over it.
     staged: arrays that are transposed, block by block, so that lanes lie side by side.
+    is_divided: whether its iterations are those of tasks.
     """
 
     name: str
@@ -141,6 +143,12 @@ class Loop:
     reductions: list[Statement] = field(default_factory=list)
     staged: list[Staged] = field(default_factory=list)
     part: int = 0
+    is_divided: bool = False
+
+    @property
+    def outer_part(self) -> int:
+        """The part in which its totals are: of a loop that is divided, that of all tasks."""
+        return 0 if self.is_divided else self.part
 
     @property
     def width(self) -> int:
@@ -154,6 +162,28 @@ class Part:
 
     number: int
     body: list[Item]
+
+
+class Tasks(Part):
+    """A part that is one loop, whose iterations may run on several threads.
+
+    A task is a range of iterations. Where the loop makes sums, each task has whole chunks of the
+    defined order, whose results are joined when all tasks are done.
+
+    Parameters
+    ----------
+    work: how many operations all iterations take together.
+    """
+
+    def __init__(self, number: int, loop: Loop, work: Size) -> None:
+        super().__init__(number, [loop])
+        self.loop = loop
+        self.work = work
+
+    @property
+    def unit(self) -> int:
+        """A task begins at a multiple of so many iterations."""
+        return reduction.CHUNK if self.loop.reductions else max(self.loop.block, reduction.GROUP)
 
 
 Item: TypeAlias = Statement | Loop | Part
@@ -245,7 +275,8 @@ class _Printer:
                     yield f"{indent}  transpose {self._names[value]}[{','.join(at)}]", ()
                 yield from self._body(item.body, indent + "  ")
             elif isinstance(item, Part):
-                yield f"{indent}part {item.number}:", ()
+                kind = "tasks" if isinstance(item, Tasks) else "part"
+                yield f"{indent}{kind} {item.number}:", ()
                 yield from self._body(item.body, indent + "  ")
             else:
                 places = self._nest.function.locations.get(item.node, ())

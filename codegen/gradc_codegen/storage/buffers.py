@@ -18,13 +18,22 @@ from gradc_codegen.nest.loop_nest import (
     Part,
     Statement,
     StatementKind,
+    Tasks,
     loops_of,
     statements_of,
 )
 from gradc_codegen.schedule.cost import joins_in_groups, tree_levels
 from gradc_codegen.storage.lifetimes import Lifetimes
 from gradc_codegen.storage.reuse_outputs import lodge
-from gradc_codegen.storage.storage import ALIGNMENT, Accumulator, Buffer, Plan, Span, Storage
+from gradc_codegen.storage.storage import (
+    ALIGNMENT,
+    Accumulator,
+    Buffer,
+    Plan,
+    Region,
+    Span,
+    Storage,
+)
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size, product
 from gradc_ir.meaning import reduction
@@ -50,7 +59,10 @@ def plan(nest: LoopNest) -> Plan:
     buffers += _place_scratch(nest, made, times)
     buffers += _place_staged(nest, made, times)
     buffers += _place_nodes(made, times)
-    _lay_out(made, buffers)
+    buffers += _place_chunks(nest, made, times)
+    _find_own(nest, made)
+    _lay_out(made.shared, [buffer for buffer in buffers if not buffer.is_own])
+    _lay_out(made.own, [buffer for buffer in buffers if buffer.is_own])
     return made
 
 
@@ -105,7 +117,7 @@ def _write(statement: Statement, storage: dict[Value, Storage]) -> None:
         end = sequential_loop(statement)
         path = tuple(loop for loop, _ in statement.loops[:end])
         if end < len(statement.loops):
-            part = statement.loops[end][0].part
+            part = statement.loops[end][0].outer_part
     if statement.kind is StatementKind.WHOLE:
         for value in statement.values:
             # numbers that a loop or branch makes are in registers
@@ -114,6 +126,7 @@ def _write(statement: Statement, storage: dict[Value, Storage]) -> None:
         return
     have = storage.get(statement.value)
     if have is None:
+        # totals that tasks make are joined behind them
         memory = statement.kind is StatementKind.PIECE or part != statement.part
         storage[statement.value] = Storage(path, part, memory, position, position)
     else:
@@ -244,6 +257,42 @@ def _place_nodes(made: Plan, times: Lifetimes) -> list[Buffer]:
     return buffers
 
 
+def _place_chunks(nest: LoopNest, made: Plan, times: Lifetimes) -> list[Buffer]:
+    """Return the scratch for the sums of chunks that tasks make."""
+    buffers: list[Buffer] = []
+    for item in nest.body:
+        if isinstance(item, Tasks):
+            chunks = (item.loop.size - 1) // reduction.CHUNK + 1
+            for statement in item.loop.reductions:
+                state = made.accumulators[statement]
+                count = product(statement.dims[dim] for dim in state.inner) * chunks
+                bytes_ = count * statement.value.type.dtype.bytes
+                state.chunks = Buffer(bytes_, times.of_loop(item.loop))
+                buffers.append(state.chunks)
+    return buffers
+
+
+def _find_own(nest: LoopNest, made: Plan) -> None:
+    """Mark what each task needs a buffer of its own for: all that one iteration does not keep."""
+    for item in nest.body:
+        if not isinstance(item, Tasks):
+            continue
+        inside = set(loops_of([item]))
+        own: list[Buffer | None] = []
+        for statement in statements_of([item]):
+            here = made.storage.get(statement.value)
+            if here is not None and item.loop in here.path and here.output < 0:
+                own.append(here.buffer)
+        for statement, state in made.accumulators.items():
+            if any(loop in inside for loop, _ in statement.loops):
+                own += [state.partials, state.chunk, state.nodes, state.row]
+        for loop in inside:
+            own += made.staged.get(loop, ())
+        for buffer in own:
+            if buffer is not None:
+                buffer.is_own = True
+
+
 def _place_scratch(nest: LoopNest, made: Plan, times: Lifetimes) -> list[Buffer]:
     """Return the scratch that ops on whole arrays ask for, while they run."""
     buffers: list[Buffer] = []
@@ -277,7 +326,7 @@ def _during(needed: Span, wanted: Iterable[Size]) -> tuple[Buffer, ...]:
     return tuple(Buffer(size, needed) for size in wanted)
 
 
-def _lay_out(made: Plan, buffers: list[Buffer]) -> None:
+def _lay_out(made: Region, buffers: list[Buffer]) -> None:
     """Give each buffer an offset; a place is taken over when its last reader is done."""
     free: dict[Size, list[Buffer]] = {}
     busy: list[tuple[int, int, Buffer]] = []

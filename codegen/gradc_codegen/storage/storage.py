@@ -36,6 +36,7 @@ class Buffer:
 
     bytes: Size
     needed: Span
+    is_own: bool = False  # whether each task has one of its own
     offset: int = 0  # from the start of the fixed part
     slot: int = -1  # the symbolic slot it is, behind the fixed part; -1 when it is in that
 
@@ -87,6 +88,7 @@ class Accumulator:
     levels: how many nodes of the tree of its chunks it keeps; 0 where they join one after another.
     node_bytes: how much scratch they take; 0 where they are on the stack.
     row: the partials that lanes of the reduced loop join to, or what may be joined in any order.
+    chunks: the sum of each chunk, where tasks make them.
     """
 
     statement: Statement
@@ -100,6 +102,7 @@ class Accumulator:
     chunk: Buffer | None = None
     nodes: Buffer | None = None
     row: Buffer | None = None
+    chunks: Buffer | None = None
 
     @property
     def is_free_along(self) -> bool:
@@ -121,10 +124,28 @@ class Accumulator:
 
 
 @dataclass(eq=False)
+class Region:
+    """The layout of a run of buffers: a fixed part, and slots behind it of symbolic sizes."""
+
+    fixed_bytes: int = 0
+    slots: list[Size] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.fixed_bytes or self.slots)
+
+    @property
+    def bytes(self) -> Size:
+        """How long it is at most."""
+        slots = (sizes.maximum(slot, 0) + ALIGNMENT for slot in self.slots)
+        return sum(slots, start=self.fixed_bytes)
+
+
+@dataclass(eq=False)
 class Plan:
     """The storage of all values of a kernel, and the layout of its arena.
 
-    ``bodies`` are the plans of the bodies of control flow; ``all_wanted``: every output has memory.
+    ``bodies`` are the plans of the bodies of control flow; ``all_wanted``: every output has memory;
+    ``shared`` is the scratch of the kernel, ``own`` that of a task, which stands behind it once.
     """
 
     storage: dict[Value, Storage] = field(default_factory=dict)
@@ -133,16 +154,15 @@ class Plan:
     staged: dict[Loop, tuple[Buffer, ...]] = field(default_factory=dict)
     bodies: dict[Node, tuple[Plan, ...]] = field(default_factory=dict)
     all_wanted: bool = False
-    fixed_bytes: int = 0
-    slots: list[Size] = field(default_factory=list)
+    shared: Region = field(default_factory=Region)
+    own: Region = field(default_factory=Region)
 
     @property
     def needs_work(self) -> bool:
         """Whether the kernel can need scratch at all."""
-        return bool(self.fixed_bytes or self.slots)
+        return bool(self.shared or self.own)
 
     @property
     def bytes(self) -> Size:
         """How long the arena is at most."""
-        slots = (sizes.maximum(slot, 0) + ALIGNMENT for slot in self.slots)
-        return sum(slots, start=self.fixed_bytes)
+        return self.shared.bytes + self.own.bytes

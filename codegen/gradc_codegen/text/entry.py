@@ -32,6 +32,12 @@ class Entry:
         self.lines.append(f"  {name} = {instruction}")
         return name
 
+    def add(self, a: str, b: str) -> str:
+        """Return the sum of two numbers."""
+        if is_number(a) and is_number(b):
+            return str(int(a) + int(b))
+        return self.emit(f"add i64 {a}, {b}")
+
     def size(self, size: Size) -> str:
         """Return a size as an operand."""
         if isinstance(size, int):

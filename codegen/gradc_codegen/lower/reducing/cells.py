@@ -10,6 +10,7 @@ from gradc_codegen.lower.elements import Elements
 from gradc_codegen.nest.loop_nest import Statement
 from gradc_codegen.storage.storage import Accumulator, Buffer
 from gradc_codegen.text.module import REGISTER
+from gradc_ir.core.sizes import product
 from gradc_ir.meaning import reduction
 
 # As many levels as the tree of chunks has when there are as many elements as an index can count.
@@ -34,6 +35,7 @@ class Cells:
     state: the planned state.
     index_of: the index of each of the statement's dims outside the loop.
     grouped: whether it joins in groups.
+    chunk_at: of a task the number of the chunk at hand, whose sum takes the place of the total.
     """
 
     def __init__(
@@ -42,18 +44,21 @@ class Cells:
         state: Accumulator,
         index_of: Callable[[Statement], list[str]],
         grouped: bool,
+        chunk_at: str | None = None,
     ) -> None:
         self._elements = elements
         self._state = state
         self._statement = state.statement
         self._dtype = self._statement.value.type.dtype
         self._index_of = index_of
+        self._chunk_at = chunk_at
         self._vector = state.lanes > 1
         self.type = elements.writer.type_of(REGISTER[self._dtype], self._vector)
         self._lanes = reduction.lanes(self._dtype.numpy)
         self._stack: dict[str, Cell] = {}
         self._taken: list[str] = []
-        self.in_register = not elements.in_memory(self._statement.value)
+        in_memory = elements.in_memory(self._statement.value)
+        self.in_register = not in_memory if chunk_at is None else not state.inner
         if self.in_register:
             self._take("total", self.type)
         if state.has_row:
@@ -93,6 +98,8 @@ class Cells:
         """Return the cell of the total, at the index of all dims."""
         if self.in_register:
             return self._stack["total"]
+        if self._chunk_at is not None:
+            return self.sum_of_chunk(self._chunk_at, own)
         value = self._statement.value
         index = tuple(own[dim] for dim in self._statement.axis_dims)
         mask = not self._elements.has_lanes(value)
@@ -105,6 +112,14 @@ class Cells:
             return found
         assert self._state.chunk is not None
         return self._scratch(self._state.chunk, self._inner(own))
+
+    def sum_of_chunk(self, number: str, own: list[str]) -> Cell:
+        """Return the cell of what a task has made of a chunk."""
+        writer = self._elements.writer
+        assert self._state.chunks is not None
+        count = product(self._statement.dims[dim] for dim in self._state.inner)
+        position = writer.add(writer.multiply(number, writer.size(count)), self._inner(own))
+        return Cell(place=Place(self._elements.pointer(self._state.chunks), position), mask=True)
 
     def node(self, level: str) -> Cell:
         """Return the cell of the node that waits on a level of the tree of chunks."""

@@ -39,16 +39,12 @@ def write_chunks(
         return
 
     def chunk(start: str) -> None:
-        body(start, _length(writer, start, end))
+        body(start, length_of_chunk(writer, start, end))
         following = writer.add(start, _CHUNK)
         writer.branch_if_less(following, end, lambda: _keep(writer, running, following))
 
     def complete() -> None:
-        if is_number(end):
-            last = str((int(end) - 1) // reduction.CHUNK)
-        else:
-            last = divide(writer, "udiv", writer.subtract(end, "1"), _CHUNK)
-        _complete_all(writer, running, last)
+        _complete_all(writer, running, _last_chunk(writer, end))
 
     for reduced in running:
         reduced.begin_chunk()
@@ -56,6 +52,40 @@ def write_chunks(
     writer.branch_if_less(_CHUNK, end, complete)
     for reduced in running:
         reduced.join_chunk()
+
+
+def join_chunks(writer: Writer, running: Sequence[Running], end: str) -> None:
+    """Write the joins of the chunks of a loop of length ``end``, whose sums tasks have made.
+
+    ``running`` are the reductions of the loop, all begun.
+    """
+    by_tree = [reduced for reduced in running if reduced.grouped and reduced.state.levels != 0]
+    in_turn = [reduced for reduced in running if reduced not in by_tree]
+    last = _last_chunk(writer, end)
+
+    def join(number: str) -> None:
+        for reduced in in_turn:
+            reduced.join_made(number)
+        for reduced in by_tree:
+            reduced.take_chunk(number)
+        if by_tree:
+            following = writer.multiply(writer.add(number, "1"), _CHUNK)
+            writer.branch_if_less(number, last, lambda: _keep(writer, by_tree, following))
+
+    for reduced in by_tree:
+        reduced.begin_chunk()
+    writer.plain_loop("0", writer.add(last, "1"), join)
+    if by_tree:
+        writer.branch_if_less("0", last, lambda: _complete_all(writer, by_tree, last))
+    for reduced in by_tree:
+        reduced.join_chunk()
+
+
+def _last_chunk(writer: Writer, end: str) -> str:
+    """Return the number of the last chunk of a loop."""
+    if is_number(end):
+        return str((int(end) - 1) // reduction.CHUNK)
+    return divide(writer, "udiv", writer.subtract(end, "1"), _CHUNK)
 
 
 def _join_in_turn(
@@ -66,14 +96,14 @@ def _join_in_turn(
     def chunk(start: str) -> None:
         for reduced in running:
             reduced.begin_chunk()
-        body(start, _length(writer, start, end))
+        body(start, length_of_chunk(writer, start, end))
         for reduced in running:
             reduced.join_chunk()
 
     writer.loop("0", end, chunk, reduction.CHUNK)
 
 
-def _length(writer: Writer, start: str, end: str) -> str:
+def length_of_chunk(writer: Writer, start: str, end: str) -> str:
     """Return how long the chunk is that begins at ``start``."""
     if is_number(end) and int(end) % reduction.CHUNK == 0:
         return _CHUNK

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradc_codegen.lower.reducing.chunk_tree import write_chunks
+from gradc_codegen.lower.reducing.chunk_tree import length_of_chunk, write_chunks
 from gradc_codegen.lower.reducing.running import Running
 from gradc_codegen.nest.loop_nest import Loop, Statement, StatementKind
 from gradc_codegen.scalar.lower_scalar import is_function
@@ -31,8 +31,32 @@ def write_groups(
     running: the reductions in the loop that have partials, all begun.
     body: writes one iteration, or a block of them.
     """
-    groups = _Lanes if loop.block > 1 else _InRegisters if _is_short(loop, running) else _OneByOne
-    write_chunks(writer, running, end, groups(writer, loop, running, body).write)
+    write_chunks(writer, running, end, _groups(writer, loop, running, body).write)
+
+
+def write_chunk(
+    writer: Writer,
+    loop: Loop,
+    running: Sequence[Running],
+    start: str,
+    end: str,
+    body: Callable[[str], None],
+) -> None:
+    """Write one chunk of the loop from 0 to ``end``, that which begins at ``start``."""
+    for made in running:
+        made.begin_chunk()
+    length = length_of_chunk(writer, start, end)
+    _groups(writer, loop, running, body).write(start, length)
+    for made in running:
+        made.join_chunk()
+
+
+def _groups(
+    writer: Writer, loop: Loop, running: Sequence[Running], body: Callable[[str], None]
+) -> _OneByOne:
+    """Return how the groups of a chunk are written."""
+    kind = _Lanes if loop.block > 1 else _InRegisters if _is_short(loop, running) else _OneByOne
+    return kind(writer, loop, running, body)
 
 
 def _whole_groups(writer: Writer, running: Sequence[Running], length: str) -> str:

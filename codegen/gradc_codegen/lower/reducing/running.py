@@ -60,10 +60,15 @@ class Running:
     elements: access to values.
     state: the planned state.
     index_of: the index of each of the statement's dims outside the loop.
+    chunk_at: of a task the number of the chunk at hand, which is all it joins.
     """
 
     def __init__(
-        self, elements: Elements, state: Accumulator, index_of: Callable[[Statement], list[str]]
+        self,
+        elements: Elements,
+        state: Accumulator,
+        index_of: Callable[[Statement], list[str]],
+        chunk_at: str | None = None,
     ) -> None:
         self.elements = elements
         self.state = state
@@ -91,7 +96,8 @@ class Running:
         self.partial: str | None = None
         # while a loop joins to a register: its cell
         self._joining: Cell | None = None
-        self.cells = Cells(elements, state, index_of, self.grouped)
+        self.cells = Cells(elements, state, index_of, self.grouped, chunk_at)
+        self._chunk_at = chunk_at
 
     # -- the life of a reduction -------------------------------------------------------------------
 
@@ -192,6 +198,30 @@ class Running:
             self._step_into(self.cells.partial(lane, own), operands, holds)
         else:
             self._step_into(self.cells.total(own), operands, holds)
+
+    def take_chunk(self, number: str) -> None:
+        """Have the sum that a task has made in the chunk's place."""
+        cells = self.cells
+        cells.each(
+            lambda own: cells.store(cells.chunk(own), cells.load(cells.sum_of_chunk(number, own)))
+        )
+
+    def join_made(self, number: str) -> None:
+        """Join the sum that a task has made of a chunk to the total."""
+        cells = self.cells
+        cells.each(
+            lambda own: self._join_into(
+                cells.total(own), cells.load(cells.sum_of_chunk(number, own))
+            )
+        )
+
+    def leave_chunk(self) -> None:
+        """Put what a task has made of the chunk at hand where the joins find it."""
+        assert self._chunk_at is not None
+        total = self.end()
+        if total is not None:
+            own = self._index_of(self.statement)
+            self.cells.store(self.cells.sum_of_chunk(self._chunk_at, own), total)
 
     def end(self) -> str | None:
         """Return the total in a register and give back the stack, None when it lives in memory."""

@@ -1,0 +1,141 @@
+"""Loops whose iterations are tasks: a function of a range of them, which a pool of threads calls.
+
+What the function needs is in a table of the kernel's arguments. Each task has scratch of its own.
+Sums are made chunk by chunk; the kernel joins these in the defined order when all tasks are done,
+so that no bit depends on who made which. Where only the running program knows whether a loop is
+long enough, it is written once more as it is without threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gradc_codegen.lower.lowering import Bounds, Lowering
+from gradc_codegen.lower.prologue import bytes_of
+from gradc_codegen.lower.reducing.chunk_tree import join_chunks
+from gradc_codegen.nest.loop_nest import Loop, Tasks
+from gradc_codegen.storage.storage import Plan
+from gradc_codegen.threads.pool import LEAST_WORK, RUN
+from gradc_ir.core.sizes import Size
+from gradc_ir.meaning import reduction
+
+
+def write_tasks(
+    lowering: Lowering,
+    tasks: Tasks,
+    plan: Plan,
+    name: str,
+    arguments: list[str],
+    function: tuple[Lowering, Callable[[list[str], str], None]],
+) -> None:
+    """Write the function of the tasks of a loop, and what has them run.
+
+    Parameters
+    ----------
+    name: of the function.
+    arguments: what all functions of the nest are given, with types.
+    function: the function, begun, and what ends it.
+    """
+    writer, loop = lowering.writer, tasks.loop
+    lowering.elements.horizontal.flush()
+    _write_range(*function, loop)
+    module = writer.module
+    types = [argument.split(" ", 1)[0] for argument in arguments]
+    module.functions.append(_entry(name, types, bool(plan.own)))
+    threads = module.help(f"@{module.name}.threads", lambda: _threads(module.name))
+    module.declare(f"declare i32 @{RUN}(ptr, ptr, i64, i64, i64, i64, i64, ptr)")
+
+    def at_once() -> None:
+        count = writer.emit(f"load i64, ptr {threads}")
+        table = writer.stack.take(f"[{len(arguments)} x i64]", 8)
+        for position, argument in enumerate(arguments):
+            place = writer.emit(f"getelementptr i64, ptr {table}, i64 {position}")
+            writer.do(f"store {argument}, ptr {place}")
+        size, work = writer.size(loop.size), writer.size(tasks.work)
+        given = (
+            f"ptr @{name}.task, ptr {table}, i64 {size}, i64 {tasks.unit}, "
+            f"i64 {work}, i64 {count}, i64 {bytes_of(writer, plan.own)}, "
+            f"ptr {lowering.elements.own}"
+        )
+        writer.return_unless_ok(writer.emit(f"call i32 @{RUN}({given})"))
+        writer.stack.release(table)
+        if loop.reductions:
+            _join(lowering, loop)
+
+    if isinstance(loop.size, int) and isinstance(tasks.work, int):
+        at_once()
+        return
+    size, work = writer.size(loop.size), writer.size(tasks.work)
+    several = writer.emit(f"icmp ugt i64 {writer.emit(f'load i64, ptr {threads}')}, 1")
+    long = writer.emit(f"icmp sgt i64 {size}, {2 * tasks.unit}")
+    costly = writer.emit(f"icmp sgt i64 {work}, {2 * LEAST_WORK}")
+    both = writer.emit(f"and i1 {long}, {costly}")
+    writer.either(
+        writer.emit(f"and i1 {several}, {both}"), at_once, lambda: lowering.body_of([loop])
+    )
+
+
+def _write_range(made: Lowering, end: Callable[[list[str], str], None], loop: Loop) -> None:
+    """Write the function of a range of iterations."""
+    writer = made.writer
+    if loop.reductions:
+        made.elements.decided |= _lengths(loop)
+
+        def chunk(start: str) -> None:
+            number = writer.emit(f"lshr exact i64 {start}, {reduction.CHUNK.bit_length() - 1}")
+            running = made.begin(loop, number)
+            stop = writer.minimum(writer.add(start, str(reduction.CHUNK)), "%last")
+            made.turns(loop, running, Bounds(start, stop))
+            made.elements.horizontal.flush()
+            for reduced in running:
+                made.running.pop(reduced.statement, None)
+                reduced.leave_chunk()
+
+        writer.loop("%first", "%last", chunk, reduction.CHUNK, True, writer.module.keep_plain())
+    else:
+        made.turns(loop, [], Bounds("%first", "%last"))
+    end(["i64 %first", "i64 %last"], "noinline")
+
+
+def _join(lowering: Lowering, loop: Loop) -> None:
+    """Join the sums of chunks, when all tasks are done."""
+    decided = lowering.elements.decided
+    before = dict(decided)
+    decided |= _lengths(loop)
+    running = lowering.begin(loop)
+    join_chunks(lowering.writer, running, lowering.writer.size(loop.size))
+    lowering.end(running)
+    decided.clear()
+    decided |= before
+
+
+def _lengths(loop: Loop) -> dict[Size, bool]:
+    """Return that a loop is longer than a group, where that is not known of its size."""
+    return {} if isinstance(loop.size, int) else {loop.size: False}
+
+
+def _entry(name: str, types: list[str], has_own: bool) -> str:
+    """Return the function that takes the arguments of a task from a table.
+
+    ``has_own``: whether tasks need scratch of their own.
+    """
+    lines, given = [], []
+    for position, type_ in enumerate(types):
+        lines += [
+            f"  %p{position} = getelementptr i64, ptr %table, i64 {position}",
+            f"  %a{position} = load {type_}, ptr %p{position}",
+        ]
+        given.append(f"{type_} %a{position}")
+    given += ["ptr %own"] * has_own + ["i64 %first", "i64 %last"]
+    head = f"define internal i32 @{name}.task(ptr %table, i64 %first, i64 %last, ptr %own)"
+    call = [f"  %status = call i32 @{name}({', '.join(given)})", "  ret i32 %status"]
+    return "\n".join([f"{head} {{", *lines, *call, "}"])
+
+
+def _threads(name: str) -> str:
+    """Return a module's variable for how many threads a call has, and the function that sets it."""
+    return (
+        f"@{name}.threads = internal global i64 1\n\n"
+        f"define void @{name}_threads(i64 %count) {{\n"
+        f"  store i64 %count, ptr @{name}.threads\n  ret void\n}}"
+    )

@@ -1,0 +1,51 @@
+"""What of a function runs on several threads: its loops, by line, and why others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gradc.pipeline import derive
+from gradc.requests.request import Request
+from gradc_codegen.compile_function import Compilation
+from gradc_codegen.nest.loop_nest import Loop, Statement, Tasks, statements_of
+from gradc_ir.core.graph import Function
+
+
+class Divided(NamedTuple):
+    """A loop, or an op on whole arrays: its first line, and how it is divided or why it is not."""
+
+    what: str
+    line: str | None
+    is_divided: bool
+    how: str
+
+
+def divided(function: Function, request: Request) -> Iterator[Divided]:
+    """Yield what becomes of each loop of a traced function; nothing where a call has one thread."""
+    threads = request.options.calls_on
+    if threads == 1:
+        return
+    final = derive(function, request)
+    made = Compilation(final, blas=request.options.blas, threads=threads)
+    for item, tasks, why in made.divisions:
+        how = _how(tasks) if tasks is not None else why
+        yield Divided(_title(item), _line(final, item), tasks is not None, how)
+
+
+def _title(item: Loop | Statement) -> str:
+    return f"loop over {item.size}" if isinstance(item, Loop) else item.node.op.name
+
+
+def _line(final: Function, item: Loop | Statement) -> str | None:
+    statements = [item] if isinstance(item, Statement) else statements_of([item])
+    found = (place for one in statements for place in final.locations.get(one.node, ()))
+    first = min(found, key=lambda place: (place.file, place.line), default=None)
+    return None if first is None else first.short
+
+
+def _how(tasks: Tasks) -> str:
+    chunks = "in whole chunks of" if tasks.loop.reductions else "in multiples of"
+    how = f"as tasks, {chunks} {tasks.unit}"
+    is_known = isinstance(tasks.work, int) and isinstance(tasks.loop.size, int)
+    return how if is_known else f"{how}, where it is long enough"
