@@ -47,6 +47,13 @@ def elementwise(x, y):
     return np.concatenate([np.sin(x) * np.exp(-y * y), y * 2, x[::-1]]), np.log1p(x * x)
 
 
+def rows_beside_an_output_as_long_as_a_block_of_them(x, y):
+    e = np.exp(x)
+    p = e / np.sum(e, axis=1, keepdims=True)
+    total = np.sum(np.sum(p * p, axis=1) / np.max(p, axis=1))
+    return total, np.exp(y) * total
+
+
 def layer_norm(x, scale):
     mean = np.mean(x, axis=1, keepdims=True)
     variance = np.mean((x - mean) ** 2, axis=1, keepdims=True)
@@ -134,6 +141,7 @@ FEW: list[tuple[Callable[..., Any], str, tuple[np.ndarray, ...]]] = [
     (reductions, "value", (normal(ROWS),)),
     (rows_and_columns, "value", (normal(ROWS, 5),)),
     (elementwise, "value", (normal(ROWS), normal(ROWS))),
+    (rows_beside_an_output_as_long_as_a_block_of_them, "value", (normal(ROWS, 40), normal(1280))),
 ]
 MANY: list[tuple[Callable[..., Any], str, tuple[np.ndarray, ...]]] = [
     (layer_norm, "value_and_grad", (normal(ROWS, 12), normal(12))),
