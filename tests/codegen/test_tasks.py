@@ -10,6 +10,7 @@ import pytest
 
 import gradc
 from gradc_codegen.compile_function import Compilation
+from gradc_codegen.storage.buffers import plan
 from gradc_ir.core.graph import Function
 from tests.comparing import assert_same_bits
 
@@ -45,13 +46,6 @@ def rows_and_columns(x):
 
 def elementwise(x, y):
     return np.concatenate([np.sin(x) * np.exp(-y * y), y * 2, x[::-1]]), np.log1p(x * x)
-
-
-def rows_beside_an_output_as_long_as_a_block_of_them(x, y):
-    e = np.exp(x)
-    p = e / np.sum(e, axis=1, keepdims=True)
-    total = np.sum(np.sum(p * p, axis=1) / np.max(p, axis=1))
-    return total, np.exp(y) * total
 
 
 def layer_norm(x, scale):
@@ -141,7 +135,6 @@ FEW: list[tuple[Callable[..., Any], str, tuple[np.ndarray, ...]]] = [
     (reductions, "value", (normal(ROWS),)),
     (rows_and_columns, "value", (normal(ROWS, 5),)),
     (elementwise, "value", (normal(ROWS), normal(ROWS))),
-    (rows_beside_an_output_as_long_as_a_block_of_them, "value", (normal(ROWS, 40), normal(1280))),
 ]
 MANY: list[tuple[Callable[..., Any], str, tuple[np.ndarray, ...]]] = [
     (layer_norm, "value_and_grad", (normal(ROWS, 12), normal(12))),
@@ -253,3 +246,21 @@ def test_why_loops_are_not_divided() -> None:
     assert why_not(lambda x: np.sum(x, axis=1), normal(20, 10**6)) == [
         "20 iterations are fewer than two tasks of 32"
     ]
+
+
+def test_what_an_iteration_keeps_is_a_tasks_own() -> None:
+    # a block of 32 rows is as long as the second output, which is written later
+    def beside(x, y):
+        e = np.exp(x)
+        p = e / np.sum(e, axis=1, keepdims=True)
+        total = np.sum(np.sum(p * p, axis=1) / np.max(p, axis=1))
+        return total, np.exp(y) * total
+
+    function = graphs(beside, "value", (normal(ROWS, 40), normal(1280)), symbolic=False)
+    kept = [
+        here
+        for here in plan(Compilation(function, threads=4).nest).storage.values()
+        if here.buffer and any(loop.is_divided for loop in here.path)
+    ]
+    assert kept
+    assert all(here.buffer.is_own and here.output < 0 for here in kept)
