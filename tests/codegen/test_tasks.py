@@ -10,6 +10,7 @@ import pytest
 
 import gradc
 from gradc_codegen.compile_function import Compilation
+from gradc_codegen.storage.buffers import plan
 from gradc_ir.core.graph import Function
 from tests.comparing import assert_same_bits
 
@@ -150,7 +151,7 @@ MANY: list[tuple[Callable[..., Any], str, tuple[np.ndarray, ...]]] = [
     (updated, "value_and_grad", (normal(ROWS),)),
     (steps, "value_and_grad", (normal(ROWS),)),
     (single, "value", (normal(ROWS).astype(np.float32),)),
-    (looked_up, "value_and_grad", (normal(ROWS), random.integers(0, ROWS, ROWS))),
+    (looked_up, "value", (normal(ROWS), random.integers(0, ROWS, ROWS))),
     (product, "value", (normal(3000, 20), normal(20, 30))),
     (product, "value", (normal(300, 200), normal(200, 250))),
     *((f, of, tuple(x[:8192] if len(x) == ROWS else x for x in given)) for f, of, given in FEW),
@@ -239,9 +240,27 @@ def test_why_loops_are_not_divided() -> None:
         "scatter_add writes at indices that are read, in order",
     ]
     assert why_not(summed, normal(2**20)) == ["", "an op on whole arrays"]
-    assert why_not(np.linalg.norm, normal(40))[:1] == [
+    assert why_not(lambda x: np.exp(x), normal(500)) == [
         "it takes less time than to wake another thread"
     ]
     assert why_not(lambda x: np.sum(x, axis=1), normal(20, 10**6)) == [
         "20 iterations are fewer than two tasks of 32"
     ]
+
+
+def test_what_an_iteration_keeps_is_a_tasks_own() -> None:
+    # a block of 32 rows is as long as the second output, which is written later
+    def beside(x, y):
+        e = np.exp(x)
+        p = e / np.sum(e, axis=1, keepdims=True)
+        total = np.sum(np.sum(p * p, axis=1) / np.max(p, axis=1))
+        return total, np.exp(y) * total
+
+    function = graphs(beside, "value", (normal(ROWS, 40), normal(1280)), symbolic=False)
+    kept = [
+        here
+        for here in plan(Compilation(function, threads=4).nest).storage.values()
+        if here.buffer and any(loop.is_divided for loop in here.path)
+    ]
+    assert kept
+    assert all(here.buffer.is_own and here.output < 0 for here in kept)

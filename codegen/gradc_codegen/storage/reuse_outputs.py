@@ -30,6 +30,8 @@ def lodge(nest: LoopNest, storage: Mapping[Value, Storage]) -> None:
     for value, here in storage.items():
         if here.buffer is None or here.output >= 0 or value in nest.shares:
             continue
+        if any(loop.is_divided for loop in here.path):  # each task has one of its own
+            continue
         same_size = writers.get(here.buffer.bytes, {})
         for output, writer in same_size.items():
             result = nest.function.results[output]
