@@ -205,6 +205,15 @@ def test_a_run_tells_what_is_valid_and_what_was_cut(
     assert "first, most" in told[3]
 
 
+def test_an_eval_that_fails_is_told(suite: Path) -> None:
+    script = suite / "python/gradbench/gradbench/evals/hello/run.py"
+    script.write_text(EVAL + "\nraise SystemExit(1)\n")
+    theirs = Built("manual", suite / "tools/manual/bin", suite)
+    found = drive("hello", theirs, suite, suite / "log", [], 0.5)
+    assert [one.failure for one in found] == ["", "cut after 0.5 s", "the eval failed"]
+    print_means(found, "time")  # without gradc
+
+
 def test_the_command_says_what_it_takes(suite: Path) -> None:
     options = ["--evals", "hello", "--tools", "gradc"]
     command = [sys.executable, "-m", "benchmarks.gradbench.run", suite, *options]

@@ -60,6 +60,10 @@ class Conversation:
         line, self._read = b"".join(pieces).split(b"\n", 1)
         return json.loads(line)
 
+    def status(self) -> int:
+        """Return the exit status of a process that ends by itself."""
+        return self._process.wait()
+
     def end(self) -> None:
         """Stop the process."""
         self._process.kill()

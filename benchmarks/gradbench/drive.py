@@ -75,7 +75,8 @@ def drive(
                     found[message["id"]].failure = answer["error"]
             asking.say({"id": message["id"]} | answer)
     except Over:  # an eval that has no more to ask ends
-        pass
+        if asking.status():
+            found[-1] = Measured(name, tool.name, "", "", failure="the eval failed")
     finally:
         asking.end()
         tool.end()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import math
 import os
 import tempfile
 from collections.abc import Sequence
@@ -67,8 +66,9 @@ def print_means(found: Sequence[Measured], which: str) -> None:
             ratios = [ratio(case.get("gradc"), case.get(tool), which) for case in mine]
             known = [one for one in ratios if one is not None]
             line += f"{f'{geometric_mean(known):.3f} ({len(known)})' if known else '':>14}"
-        firsts = [case["gradc"].first or math.nan for key, case in cases.items() if key[0] == name]
-        print(f"{line}{seconds(max(firsts)):>16}")
+        firsts = [one.first for one in found if (one.eval, one.tool) == (name, "gradc")]
+        most = max((first for first in firsts if first is not None), default=None)
+        print(line if most is None else f"{line}{seconds(most):>16}")
 
 
 def made_of_values(case: dict[str, Measured]) -> bool:
