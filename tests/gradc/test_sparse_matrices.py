@@ -70,6 +70,7 @@ SUMS: list[Callable[[Any], Any]] = [
     lambda x: A + np.ones((5, 4)) * x,
     lambda x: np.ones((5, 4)) * x - A,
     lambda x: np.sum(A.data) * x * A.shape[0] * A.nnz,
+    lambda x: x * (BAND.nnz + BLOCKS.nnz + COO.nnz + (COO * x[0]).tocoo().nnz),
     lambda x: A[1:] @ x + A[:, [0]].sum(),
 ]
 MADE: list[Callable[[Any], Any]] = [

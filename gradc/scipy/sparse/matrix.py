@@ -110,7 +110,9 @@ class SparseMatrix:
     @property
     def nnz(self) -> Any:
         """How many elements are stored."""
-        return self.elements.shape[0]
+        if self.outside is not None:
+            return self.outside.nnz
+        return (self.elements if self.is_stored else self._distinct("nnz")).shape[0]
 
     size = nnz
 
@@ -184,9 +186,6 @@ class SparseMatrix:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise self._unsupported("assignment into parts")
-
-    def __len__(self) -> int:
-        raise TypeError("sparse array length is ambiguous; use getnnz()")
 
     def __iter__(self) -> Any:
         raise self._unsupported("iteration over rows")
