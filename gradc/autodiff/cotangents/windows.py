@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gradc.autodiff import zeros
 from gradc.autodiff.cotangents import masks
 from gradc.autodiff.cotangents.mask import Mask
 from gradc.autodiff.cotangents.masks import Cotangent
+from gradc.autodiff.cotangents.reads import Read
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node, Value
@@ -50,61 +51,108 @@ def is_window(node: Node) -> bool:
 
 
 class Windows:
-    """The windows of one value that have a cotangent."""
+    """The windows of one value that have a cotangent.
+
+    An element at a known place is a window where the size of its axis is known, and else a read,
+    for the program has to see whether it is there.
+    """
 
     def __init__(self) -> None:
-        self._windows: list[Window] = []
+        self._all: list[Window | Read] = []
 
     def add(self, starts: Shape, cotangent: Cotangent) -> None:
         """Add the cotangent of a window."""
         window = Window(starts, cotangent)
         if 0 not in window.shape:
-            self._windows.append(window)
+            self._all.append(window)
 
-    def joined(self, whole: Type) -> Cotangent | None:
+    def add_read(self, read: Read) -> None:
+        """Add the cotangent of elements that are read at a known place."""
+        self._all.append(read)
+
+    def summed(self, total: Cotangent | None, x: Value, in_place: bool) -> Cotangent | None:
+        """Return a total and all windows of x.
+
+        ``in_place``: each window is added where it lies to the total, if there is one.
+        """
+        if not self._all:
+            return total
+        if in_place and total is not None:
+            return self._in_place(total, x)
+        axes = {each.axes if isinstance(each, Read) else None for each in self._all}
+        if None not in axes and len(axes) == 1:
+            # no element is read twice, so each may be added where it lies
+            return self._one_by_one(total, x)
+        return masks.add(total, self._apart(x))
+
+    def _apart(self, x: Value) -> Cotangent | None:
         """Return the sum over all windows, each in its place among zeros.
 
-        Where that saves half of the sums, or changes no sum, windows are joined side by side.
+        Where that saves most of the sums, or changes none, windows are joined side by side.
         """
-        boxes = _boxes(self._windows, whole)
-        windows = self._windows
-        if 2 * len(boxes) <= len(windows) or not _three_overlap(windows, whole):
-            windows = [_made(box, whole) for box in boxes]
+        windows = [each for each in self._all if isinstance(each, Window)]
+        reads = [each for each in self._all if isinstance(each, Read)]
+        whole = x.type
+        boxes = _boxes(windows, whole)
+        is_less = 4 * len(boxes) <= len(windows)
+        if not is_less and (reads or _three_overlap(windows, whole)):
+            return self._one_by_one(None, x)
         total: Cotangent | None = None
-        for window in windows:
-            total = masks.add(total, _padded(window, whole))
-        covered = _covered(self._windows, whole)
-        return Cotangent(total.solid()) if covered and total is not None else total
+        for box in boxes:
+            total = masks.add(total, _padded(_made(box, whole), whole))
+        if total is not None and _covered(windows, whole):
+            total = Cotangent(total.solid())
+        for read in reads:
+            total = read.added_to(total, x)
+        return total
 
-    def added_to(self, total: Cotangent) -> Cotangent | None:
+    def _one_by_one(self, total: Cotangent | None, x: Value) -> Cotangent | None:
+        for each in self._all:
+            if isinstance(each, Read):
+                total = each.added_to(total, x)
+            else:
+                total = masks.add(total, _padded(each, x.type))
+        return total
+
+    def _in_place(self, total: Cotangent, x: Value) -> Cotangent | None:
         """Return the total with each window added where it lies.
 
-        Windows that do not overlap, and have as many elements as the whole, are joined and added as
-        one; a few that have as many each are padded.
+        Windows that do not overlap, and have as many elements as the whole, are added as one; where
+        each has at least half as many, it is added among zeros.
         """
-        whole = total.value.type
-        elements = sum((window.cotangent.value.type.count for window in self._windows), start=0)
-        if sizes.at_least(elements, whole.count) and len(_boxes(self._windows, whole)) == 1:
-            return masks.add(total, self.joined(whole))
-        if sizes.at_least(2 * elements, len(self._windows) * whole.count):
-            found: Cotangent | None = total
-            for window in self._windows:
-                found = masks.add(found, _padded(window, whole))
-            return found
-        value, mask = total.solid(), total.mask
-        steps = (1,) * whole.rank
-        for starts, cotangent in self._windows:
-            shape = cotangent.value.type.shape
+        whole = x.type
+        windows = [each for each in self._all if isinstance(each, Window)]
+        if len(windows) == len(self._all):
+            elements = sum((window.cotangent.value.type.count for window in windows), start=0)
+            if sizes.at_least(elements, whole.count) and len(_boxes(windows, whole)) == 1:
+                return masks.add(total, self._apart(x))
+            if all(
+                sizes.at_least(2 * window.cotangent.value.type.count, whole.count)
+                for window in windows
+            ):
+                return self._one_by_one(total, x)
+        found: Cotangent | None = total
+        for each in self._all:
+            assert found is not None
+            found = each.added_to(found, x) if isinstance(each, Read) else _written(found, each)
+        return found
 
-            def read(x: Value, starts: Any = starts, shape: Any = shape) -> Value:
-                return build.slice(x, starts, shape, steps)
 
-            def write(x: Value, part: Value, starts: Any = starts) -> Value:
-                return build.set_slice(x, part, starts, steps)
+def _written(total: Cotangent, window: Window) -> Cotangent:
+    """Return the total with a window added where it lies."""
+    starts, cotangent = window
+    steps = (1,) * len(starts)
 
-            value = write(value, build.add(read(value), cotangent.solid()))
-            mask = mask and mask.widened(cotangent.mask, shape, read, write)
-        return Cotangent(value, mask)
+    def read(x: Value) -> Value:
+        return build.slice(x, starts, window.shape, steps)
+
+    def write(x: Value, part: Value) -> Value:
+        return build.set_slice(x, part, starts, steps)
+
+    before = total.solid()
+    value = write(before, build.add(read(before), cotangent.solid()))
+    mask = total.mask and total.mask.widened(cotangent.mask, window.shape, read, write)
+    return Cotangent(value, mask)
 
 
 def _boxes(windows: Sequence[Window], whole: Type) -> list[Box]:
