@@ -1,8 +1,8 @@
 """The canonical order of operands of commutative ops, a function of the graph's structure alone.
 
 Parameters come first, then computed values, the shallower first, then numbers: constants, and what
-is computed of sizes. Ties are broken by a hash of the structure, which is the same in every process;
-what ties even so, by what was asked for first.
+is computed of sizes. Ties are broken by a hash of the structure, which is the same in every
+process; what ties even so, by what was asked for first.
 
 Cotangents are added in an order that follows from this one, so it is the same for all kernels of a
 function: nothing here looks at sizes, which are numbers in one kernel and symbols in another, or at
@@ -83,9 +83,7 @@ def _is_number(node: Node, keys: list[Key]) -> bool:
     if name in REARRANGEMENTS:
         # a constant array that is moved is computed
         source = node.operands[0]
-        return keys[0].kind == _NUMBER and not (
-            source.op.name == "constant" and source.type.shape
-        )
+        return keys[0].kind == _NUMBER and not (source.op.name == "constant" and source.type.shape)
     return node.op.is_elementwise and all([key.kind == _NUMBER for key in keys])
 
 
