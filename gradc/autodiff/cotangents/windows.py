@@ -177,7 +177,10 @@ def _boxes(windows: Sequence[Window], whole: Type) -> list[Box]:
 
 
 def _three_overlap(windows: Sequence[Window], whole: Type) -> bool:
-    """Whether an element may be in three windows: boxes of which any two meet have one in common."""
+    """Whether an element may be in three windows.
+
+    Boxes of which any two meet have an element in common.
+    """
     before: list[set[int]] = []
     for i, window in enumerate(windows):
         met = {j for j in range(i) if _may_meet(windows[j], window, whole)}
