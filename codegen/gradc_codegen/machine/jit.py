@@ -8,7 +8,7 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import llvmlite.binding as llvm
@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 from gradc_codegen.cache import objects
 from gradc_codegen.cache.objects import Object
 from gradc_codegen.libraries import blas_threads, routines, scipy_pointers
-from gradc_codegen.target.target import LOCK, Target, target
+from gradc_codegen.target.target import LOCK, Target, machine_of, target
 from gradc_ir.core import foreign
 from gradc_ir.errors import VerifyError
 
@@ -95,19 +95,22 @@ def _emitted(text: str | Sequence[str], cpu: str, level: Level) -> Object:
     # LLVM's passes, which code that is kept does without
     from gradc_codegen.machine.optimize import LONG, effort, optimize, parse
     from gradc_codegen.math.emulation import provided
+    from gradc_codegen.math.shared import without_shared
 
     with LOCK:
-        machine_of = target(cpu)
+        machine_ = target(cpu)
         given = [text] if isinstance(text, str) else text
-        texts = [provided(each, machine_of) for each in given]
+        texts = [provided(each, machine_) for each in given]
         how = LONG if level == "long" else effort(texts, level)
-        module = parse(texts, machine_of, how)
+        if cpu == "native":
+            texts = [without_shared(each, machine_of(machine_)) for each in texts]
+        module = parse(texts, machine_, how)
         names = tuple(
             function.name
             for function in module.functions
             if not function.is_declaration and function.linkage is not llvm.Linkage.internal
         )
-        return Object(optimize(module, machine_of, how).object(), names)
+        return Object(optimize(module, machine_, how).object(), names)
 
 
 def load_object(
@@ -122,7 +125,7 @@ def load_object(
         builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name in names:
             builder.export_symbol(name)
-        for symbol, address in {**_symbols(code), **(addresses or {})}.items():
+        for symbol, address in {**_symbols(code, names), **(addresses or {})}.items():
             builder.import_symbol(symbol, address)
         engine = _engine()
         try:
@@ -134,11 +137,14 @@ def load_object(
         return LoadedModule(code, names, library, engine)
 
 
-def _symbols(code: bytes) -> dict[str, int]:
-    """Return what an object file names and no library of the process has, with its addresses."""
+def _symbols(code: bytes, own: Collection[str]) -> dict[str, int]:
+    """Return what an object file names and no library of the process has, with its addresses.
+
+    ``own``: what it defines itself.
+    """
     found = foreign.symbols(code)
     for pattern, address in _PROVIDERS.items():
-        names = {match.decode() for match in pattern.findall(code)}
+        names = {match.decode() for match in pattern.findall(code)}.difference(own)
         found |= {name: address(name) for name in sorted(names)}
     return found
 
@@ -149,6 +155,22 @@ def _formula(symbol: str) -> LoadedModule:
 
     # more effort makes it no faster; another name, or it would name itself
     return kept_module(formulas.definition(symbol, "define", "formula"), level=1)
+
+
+@functools.cache
+def _shared(function: str) -> LoadedModule:
+    """Return what an emitted function does rarely."""
+    from gradc_codegen.math.shared import shared_of
+
+    found = shared_of(function, machine_of(target("native")))
+    assert found is not None
+    return kept_module(found.text, level=1)
+
+
+def _shared_address(symbol: str) -> int:
+    from gradc_codegen.math.shared import function_of
+
+    return _shared(function_of(symbol)).address(symbol)
 
 
 @functools.cache
@@ -186,12 +208,15 @@ _kept: list[LoadedModule] = []
 
 # the functions of gradc_codegen.math.formulas
 _FORMULA = re.compile(rb"gradc_formula_f(?:64|32)\b")
+# and those of gradc_codegen.math.shared
+_SHARED = re.compile(rb"gradc_shared\.[\w.]+")
 
 # symbols of object files, and what returns the address of one
 _PROVIDERS: dict[re.Pattern[bytes], Callable[[str], int]] = {
     routines.SYMBOL: _routine,
     scipy_pointers.SYMBOL: scipy_pointers.address,
     _FORMULA: lambda symbol: _formula(symbol).address("formula"),
+    _SHARED: _shared_address,
 }
 
 _serial = itertools.count()
