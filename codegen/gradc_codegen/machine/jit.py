@@ -76,16 +76,23 @@ def compile_module(
 
 
 def kept_module(
-    text: str, level: Level = None, addresses: Mapping[str, int] | None = None
+    text: str | Callable[[], str],
+    level: Level = None,
+    addresses: Mapping[str, int] | None = None,
+    name: str = "",
 ) -> LoadedModule:
     """Return what :func:`compile_module` does, of code that every process needs alike.
 
-    The text is that of every process: it has no address of this one's in it.
+    The text is that of every process: it has no address of this one's in it. Where a ``name`` says
+    all of it, it is asked for only when its code is not kept yet.
     """
-    key = objects.key_of(b"text", text.encode(), str(level).encode())
+    if not name:
+        key = objects.key_of(b"text", str(text).encode(), str(level).encode())
+    else:
+        key = objects.key_of(b"name", name.encode(), str(level).encode())
     found = None if key is None else objects.find(key)
     if found is None:
-        found = _emitted(text, "native", level)
+        found = _emitted(text if isinstance(text, str) else text(), "native", level)
         if key is not None:
             objects.keep(key, found)
     return load_object(*found, addresses)
@@ -159,18 +166,23 @@ def _formula(symbol: str) -> LoadedModule:
 
 @functools.cache
 def _shared(function: str) -> LoadedModule:
-    """Return what an emitted function does rarely."""
-    from gradc_codegen.math.shared import shared_of
+    """Return what an emitted function, such as ``sin.v8f64``, does rarely."""
 
-    found = shared_of(function, machine_of(target("native")))
-    assert found is not None
-    return kept_module(found.text, level=1)
+    def text() -> str:
+        from gradc_codegen.math.shared import shared_of  # what is kept does without
+
+        found = shared_of(function, machine_of(target("native")))
+        assert found is not None
+        return found.text
+
+    loaded = kept_module(text, 1, name=f"shared {function}")
+    _kept.append(loaded)
+    return loaded
 
 
 def _shared_address(symbol: str) -> int:
-    from gradc_codegen.math.shared import function_of
-
-    return _shared(function_of(symbol)).address(symbol)
+    _, word, of, *_ = symbol.split(".")
+    return _shared(f"{word}.{of}").address(symbol)
 
 
 @functools.cache
@@ -203,7 +215,7 @@ def _held_threads() -> LoadedModule | None:
     return loaded
 
 
-# routines that any number of kernels call
+# routines and functions that any number of kernels call
 _kept: list[LoadedModule] = []
 
 # the functions of gradc_codegen.math.formulas

@@ -24,7 +24,7 @@ _OWN, _OUTSIDE = "@gradc.", "@gradc_shared."
 _RARE = re.compile(
     r"^define internal [^@\n]*(@gradc\.[\w.]+)\([^\n]*\) (?:noinline )?cold ", re.MULTILINE
 )
-_FUNCTION = re.compile(r"@gradc(?:_shared)?\.(\w+)\.((?:v(\d+))?(f64|f32))\.")
+_FUNCTION = re.compile(r"@gradc\.(\w+)\.((?:v(\d+))?(f64|f32))\.")
 _NAME = re.compile(r"@gradc\.[\w.]+")
 _DEFINED = re.compile(r"^(?:define internal [^@\n]*)?(@gradc\.[\w.]+)(?:\(| = )", re.MULTILINE)
 # What callers are told of what they call; how it is compiled is its own affair.
@@ -60,17 +60,9 @@ def without_shared(text: str, machine: Machine) -> str:
     return text
 
 
-def function_of(symbol: str) -> str:
-    """Return which emitted function a shared one is of, by its symbol."""
-    return next(_functions_of([f"@{symbol}"]))
-
-
 def _functions(text: str) -> Iterator[str]:
-    return _functions_of(_RARE.findall(text))
-
-
-def _functions_of(names: list[str]) -> Iterator[str]:
-    for name in names:
+    """Yield which emitted functions a module has of which something is rare."""
+    for name in _RARE.findall(text):
         found = _FUNCTION.match(name)
         if found is not None and f"math.{found[1]}" in DEFINITIONS:
             yield f"{found[1]}.{found[2]}"
