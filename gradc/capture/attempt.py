@@ -183,6 +183,9 @@ class Attempt:
         assert recording is not None
         self._driver.on_error = None
         try:
+            taken = self._start.heap.taken_from()
+            if taken is not None:
+                raise NotUniform(f"it takes items of {taken.path}, an iterator")
             again = carries.end(recording)
         finally:
             recording.leave()

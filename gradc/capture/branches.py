@@ -140,6 +140,14 @@ class Choice:
     def end(self, side: bool) -> None:
         """Record no more, and make everything what it was."""
         recording = self._recordings[side]
+        taken = self.before.heap.taken_from()
+        if taken is not None:
+            self.abandon(side)
+            raise trace_error(
+                f"a branch that is not known while tracing takes items of {taken.path}",
+                found=f"a {type(taken.iterator).__name__}",
+                help="take the item before the branch, or go through a list by an index",
+            )
         self._sides[side] = _Side(
             recording,
             variables_now(self.frame, self.site),

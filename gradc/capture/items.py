@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import gc
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -22,7 +23,13 @@ from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize, as_integer, as_size
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.indexing import indexing
-from gradc.tracing.lens.sequences import SeenEnumerate, SeenReversed, SeenZip, TracedRange
+from gradc.tracing.lens.sequences import (
+    SeenEnumerate,
+    SeenReversed,
+    SeenZip,
+    TracedRange,
+    Visitor,
+)
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
@@ -297,3 +304,16 @@ def items_of(iterable: Any) -> Items | None:
             if every and all(each is not None for each in every):
                 return Zipped([each for each in every if each is not None])
     return None
+
+
+def iterators_behind(iterable: Any) -> dict[int, str]:
+    """Return the kinds of the iterators that give what an iterable gives, by identity."""
+    found: dict[int, str] = {}
+    waiting = [iterable]
+    while waiting:
+        each = waiting.pop()
+        if hasattr(type(each), "__next__") and id(each) not in found:
+            found[id(each)] = type(each).__name__
+            is_ours = isinstance(each, Visitor)
+            waiting += [*each.parts, each._iterator] if is_ours else gc.get_referents(each)
+    return found

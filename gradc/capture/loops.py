@@ -12,10 +12,11 @@ from gradc.capture.decide import Size as Nodes
 from gradc.capture.decide import Told, is_worth_rolling
 from gradc.capture.driver import Driver
 from gradc.capture.held.fence import Fence
+from gradc.capture.held.heap import Heap
 from gradc.capture.held.recording import Before, variables_now
 from gradc.capture.held.truth import truth, truth_value
 from gradc.capture.held.uniform import NotUniform
-from gradc.capture.items import Items, items_of
+from gradc.capture.items import Items, items_of, iterators_behind
 from gradc.capture.notes import note_rolled, note_unrolled
 from gradc.tracing import NeedsConcreteSize, Tracer
 from gradc.tracing.core.source import trace_error
@@ -69,7 +70,8 @@ class Loop(Driver):
         """Run a loop of a known number of steps."""
         before = Before(self.frame, self.site, others=items.visited())
         if before.heap.iterators:
-            why = f"it takes items of {before.heap.iterators[0]}, an iterator"
+            taken = next(iter(before.heap.iterators.values()))
+            why = f"it takes items of {taken.path}, an iterator"
             note_unrolled(self.site, f"{count} steps", why)
             yield from self._by_python(iter(self._iterable), count)
             return
@@ -148,6 +150,7 @@ class Loop(Driver):
 
     def _guarded(self, iterator: Iterator[Any]) -> Iterator[None]:
         """Run each further step only if the loop was not left before, which is not known."""
+        self._refuse_shared()
         variables = variables_now(self.frame, self.site)
         for item in iterator:
             variables |= self.gone(variables)
@@ -168,6 +171,23 @@ class Loop(Driver):
             self.flags = tuple(variables[name] for name in self.site.leaving)
         self.give(variables | self.gone(variables), ends=True)
         yield
+
+    def _refuse_shared(self) -> None:
+        """Raise TraceError where an iterator that others hold would be left somewhere in it."""
+        feeding = iterators_behind(self._iterable)
+        if not feeding:
+            return
+        found = {k: v for k, v in self.frame.f_locals.items() if not isinstance(v, Driver)}
+        held = Heap.reached(found.items()).iterators
+        shared = [each for each in feeding if each in held]
+        if shared:
+            path = held[shared[0]].path
+            raise trace_error(
+                f"where in {path} the {self.site.kind} loop of line {self.site.line} is left "
+                "is not known while tracing",
+                found=f"a {feeding[shared[0]]}",
+                help=f"go through a list: list({path}), or through the array itself",
+            )
 
     def _stays(self) -> Value:
         """Return whether the loop was not left yet."""
@@ -218,6 +238,7 @@ class WhileLoop(Driver):
             left = [truth(flag) for flag in self.flags]
             if True in left:
                 return
+            tried = tried or bool(first.heap.iterators)
             if None in left or (not tried and is_worth_rolling(None, nodes.since())):
                 now = Before(self.frame, self.site, self.gone(), earlier=first)
                 tried = True

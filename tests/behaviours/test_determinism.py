@@ -17,7 +17,9 @@ from gradc.testing import determinism
 from gradc_ir.meaning.reduction import reduce_in_order
 from tests.comparing import assert_same_bits
 
-both_dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64])
+both_dtypes = pytest.mark.parametrize(
+    "dtype", [pytest.param(np.float32, marks=pytest.mark.slow), np.float64]
+)
 
 
 def operation(a, b):

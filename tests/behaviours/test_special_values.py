@@ -235,7 +235,9 @@ def assert_same(found: Any, wanted: np.ndarray) -> None:
     np.testing.assert_array_equal(np.signbit(found)[signed], np.signbit(wanted)[signed])
 
 
-both = pytest.mark.parametrize("dtype", [np.float64, np.float32])
+both = pytest.mark.parametrize(
+    "dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)]
+)
 every_case = pytest.mark.parametrize("name", CASES)
 
 

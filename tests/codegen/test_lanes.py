@@ -47,13 +47,31 @@ class Inside(Choices):
 
 WAYS = {"outside": Outside(), "inside": Inside(), "nowhere": WithoutLanes()}
 # with unknown sizes, rows are tried by themselves
+# Rows that take long to compile: what is in them is in others, or in the tests of their rooms.
+_LONG = {
+    "lstm",
+    "pharmacokinetics",
+    "pharmacokinetics_batch",
+    "arm7_hessian",
+    "arm7_hessian_batch",
+    "kalman",
+    "kalman_batch",
+    "quadrotor_jacobian_batch",
+    "arm7_jacobian_batch",
+    "pose_error_jacobian_batch",
+    "inertia_batch",
+}
 EACH_ROW = [
-    pytest.param(row, dtype, id=f"{row.name}-{dtype}")
+    pytest.param(
+        row,
+        dtype,
+        id=f"{row.name}-{dtype}",
+        marks=[pytest.mark.slow] if row.name in _LONG or dtype == "f32" else [],
+    )
     for row in ROWS
     for dtype in row.dtypes
     if not row.symbolic
 ]
-EACH_ROW_OF_MANY = [each for each in EACH_ROW if each.values[0].tiny.get("points") != 1]
 
 
 def graph_of(row: Row, arguments: Sequence[Any], unknown: int = -1) -> Function:
@@ -76,31 +94,32 @@ def results_of(
     return Kernel(function, compile_module(text, cpu), "test", native=False)(list(arguments))
 
 
-@pytest.mark.parametrize(("row", "dtype"), EACH_ROW_OF_MANY)
-def test_lanes_wherever_they_are(row: Row, dtype: str) -> None:
-    arguments = make_case(row, row.tiny, dtype).arguments
-    function = graph_of(row, arguments)
-    wanted = results_of(function, arguments, Choices())
-    for choices in WAYS.values():
-        for found, want in zip(results_of(function, arguments, choices), wanted, strict=True):
-            assert_same_bits(found, want)
-
-
-@pytest.mark.skipif(not host().triple.startswith("x86_64"), reason="names CPUs of x86-64")
 @pytest.mark.parametrize(("row", "dtype"), EACH_ROW)
-def test_narrow_and_wide_processors(row: Row, dtype: str) -> None:
+def test_lanes_and_processors(row: Row, dtype: str) -> None:
     arguments = make_case(row, row.tiny, dtype).arguments
     function = graph_of(row, arguments)
     wanted = results_of(function, arguments, Choices())
-    cpus = ["x86-64-v3", *(["x86-64-v4"] if "+avx512vl" in host().features else [])]
-    for cpu in cpus:
-        for found, want in zip(
-            results_of(function, arguments, Choices(), cpu), wanted, strict=True
-        ):
+    ways = [(choices, "native") for choices in WAYS.values() if row.tiny.get("points") != 1]
+    if host().triple.startswith("x86_64"):
+        ways.append((Choices(), "x86-64-v3"))
+        if "+avx512vl" in host().features:
+            ways.append((Choices(), "x86-64-v4"))
+    for choices, cpu in ways:
+        for found, want in zip(results_of(function, arguments, choices, cpu), wanted, strict=True):
             assert_same_bits(found, want)
 
 
-@pytest.mark.parametrize("name", ["chain", "logistic", "logsumexp", "gmm", "pairwise", "softmax"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "chain",
+        "logistic",
+        "logsumexp",
+        "pairwise",
+        pytest.param("softmax", marks=pytest.mark.slow),
+        pytest.param("gmm", marks=pytest.mark.slow),
+    ],
+)
 def test_sizes_that_only_the_running_program_knows(name: str) -> None:
     row = next(row for row in ROWS if row.name == name)
     arguments = make_case(row, row.tiny, "f64").arguments

@@ -165,7 +165,10 @@ def calls(function: Function) -> int:
     return calls_in(lambda: lower_nest(schedule(function), "test"))
 
 
-@pytest.mark.parametrize("shape", [(), (N,)], ids=["scalars", "arrays"])
+@pytest.mark.parametrize(
+    "shape",
+    [pytest.param((), id="scalars"), pytest.param((N,), id="arrays", marks=pytest.mark.slow)],
+)
 def test_time_is_linear(shape: tuple[object, ...]) -> None:
     assert calls(long_program(16_000, shape)) < 10 * calls(long_program(2000, shape))
 

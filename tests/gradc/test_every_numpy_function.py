@@ -207,7 +207,14 @@ def _floats_of(call: Call, name: str = "") -> Callable[..., Any]:
     return function
 
 
-@pytest.mark.parametrize("name", sorted(_listed() & set(supported())))
+# What the compiler sees are ops, which tests/gradc/test_every_op.py has: a third is tried quickly.
+EACH_COMPILED = [
+    pytest.param(name, marks=[pytest.mark.slow] * (i % 3 > 0))
+    for i, name in enumerate(sorted(_listed() & set(supported())))
+]
+
+
+@pytest.mark.parametrize("name", EACH_COMPILED)
 def test_compiled(name: str) -> None:
     """The compiled function gives what the interpreter gives, and so does its derivative."""
     call, arrays = list(cases(name, np.float64))[-1]

@@ -88,7 +88,7 @@ def test_every_op_is_in_the_table_of_cases() -> None:
     assert used == set(TABLE)
 
 
-@each(USES)
+@each(USES, slow=lambda op, dtype: dtype is DType.F32 and not is_exact(op))
 def test_compiled_interpreted_and_numpy_agree(op: Op, dtype: DType) -> None:
     used = [*cases(op, dtype), *on_special_values(op, dtype)]
     function, arrays = function_of(used, op.name)

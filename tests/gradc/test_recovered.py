@@ -16,6 +16,7 @@ from gradc.pipeline import derive
 from gradc.requests.request import Request
 from gradc.tracing import trace
 from gradc_ir.core.types import DType, Type
+from gradc_ir.interpreter.interpret import interpret
 
 Function = Callable[..., Any]
 INF, NAN = float("inf"), float("nan")
@@ -49,6 +50,43 @@ def test_a_value_and_its_gradient(number: int) -> None:
     np.testing.assert_allclose(found, value, rtol=1e-13)
     if gradient is not None:
         np.testing.assert_allclose(slopes, gradient, rtol=1e-13)
+
+
+LOG = float(np.log(1e160) * 2)
+# Behind a logarithm or a root of what has left the range, plain arithmetic is finite and wrong.
+HIDDEN: list[tuple[Function, tuple[float, ...], float]] = [
+    (lambda z, x: z / np.log(x * x), (1.0, 1e160), 1 / LOG),
+    (lambda z, x: z / (1 + np.log1p(x * x)), (1.0, 1e160), 1 / (1 + LOG)),
+    (lambda z, x: z / (np.log1p(x * x) - np.log(z)), (2.0, 1e160), 2 / (LOG - np.log(2))),
+    (lambda z, x: z / np.log(x * x * x), (1.0, 1e-160), -1 / (1.5 * LOG)),
+    (lambda z, x: z / np.arcsinh(x * x), (1.0, 1e160), 1 / (LOG + np.log(2))),
+    (lambda z, x: np.tanh(z * np.log1p(x * x)), (1e-3, 1e160), np.tanh(1e-3 * LOG)),
+    (lambda z, x: np.exp(z * np.log1p(x * x)), (-1e-3, 1e160), np.exp(-1e-3 * LOG)),
+    (lambda z, x: np.arctan(z * np.log1p(x * x)), (1e-3, 1e160), np.arctan(1e-3 * LOG)),
+    (lambda z, x: np.maximum(z, -np.log1p(x * x)), (-1e4, 1e160), -LOG),
+    (lambda z, x: np.where(np.log1p(x * x) > 1e3, z, x), (1.0, 1e160), 1e160),
+    (lambda z, x: z / np.log1p(np.exp(x * z)), (10.0, 1e2), 1e-2),
+    (lambda z, x: z / np.cbrt(x * x), (1.0, 1e210), 1e-140),
+    (lambda z, x: z / (x * x) ** 0.25, (1.0, 1e200), 1e-100),
+]
+
+
+@pytest.mark.parametrize("number", range(len(HIDDEN)))
+def test_an_infinity_that_a_number_hides(number: int) -> None:
+    function, point, value = HIDDEN[number]
+    whole = gradc.compile(function)
+    np.testing.assert_allclose(whole(*point), value, rtol=2e-13)
+    # beside special points, which are as NumPy has them, and in lanes
+    x = np.array([point[1], 0.0, INF, NAN, -1.0, 3.0, point[1], -INF, 1.0, 5e-324])
+    z = np.full(x.shape, point[0])
+    with np.errstate(all="ignore"):
+        plain = function(z, x)
+    plain[[0, 6]] = value
+    found = whole(z, x)
+    np.testing.assert_allclose(found[:9], plain[:9], rtol=2e-13)
+    given = [Type(DType.F64, x.shape)] * 2
+    made = derive(trace(function, given).function, Request("value"))
+    np.testing.assert_allclose(found, interpret(made, [z, x])[0], rtol=1e-14)
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (37,), (5, 3)])

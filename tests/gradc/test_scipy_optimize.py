@@ -107,14 +107,6 @@ def test_minima_of_numbers(options) -> None:
     np.testing.assert_allclose(gradc.grad(lowest)(2.0), curved / (curved + 0.2), rtol=1e-10)
 
 
-def test_a_minimum_at_a_bound_has_no_derivative_to_be_trusted() -> None:
-    def lowest(a):
-        return optimize.minimize_scalar(lambda z: (z - a) ** 2, bounds=(0.0, 1.0)).x
-
-    np.testing.assert_allclose(gradc.compile(lowest)(2.0), lowest(2.0), rtol=1e-9)
-    assert np.isnan(gradc.grad(lowest)(2.0))
-
-
 def valley(z, a):
     return (a - z[0]) ** 2 + (z[1] - z[0] ** 2) ** 2
 
@@ -206,3 +198,21 @@ def test_what_is_refused(position: int) -> None:
     said, _, cure = str(caught.value).rpartition("\n  help: ")
     assert why in said
     assert help in cure
+
+
+@pytest.mark.parametrize(
+    ("at", "found", "slopes"),
+    [(0.5, 0.5, (1, 0, 0)), (1.5, 1.0, (0, 0, 1)), (-0.5, 0.0, (0, 1, 0))],
+)
+def test_a_minimum_of_a_number_at_a_bound(at: float, found: float, slopes: tuple[int, ...]) -> None:
+    def lowest(a, low, high):
+        return optimize.minimize_scalar(
+            lambda z: (z - a) ** 2 * np.cosh(0.1 * (z - a)), bounds=(low, high)
+        ).x
+
+    value, gradient = gradc.value_and_grad(lowest, (0, 1, 2))(at, 0.0, 1.0)
+    np.testing.assert_allclose(value, lowest(at, 0.0, 1.0), rtol=1e-6)
+    np.testing.assert_allclose(value, found, atol=1e-5)
+    np.testing.assert_allclose(gradient, slopes, atol=1e-12)
+    forward = gradc.jacobian(lowest, (0, 1, 2), mode="forward")(at, 0.0, 1.0)
+    np.testing.assert_allclose(forward, slopes, atol=1e-12)

@@ -103,6 +103,10 @@ LARGE = Effort(
 # time.
 LONG = replace(LARGE, pipeline=0, as_written=True)
 HUGE = replace(LARGE, pipeline=0, generator=0)
+
+# The vectoriser of straight-line code loses numbers before this version of LLVM,
+# docs/decisions/0055-vectors-of-neighbours.md
+_JOINS_NEIGHBOURS = llvm.llvm_version_info[0] >= 22
 _BY_LEVEL = (HUGE, LARGE, USUAL)
 
 
@@ -262,7 +266,7 @@ def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> Optimized:
         if how.pipeline:
             options = llvm.create_pipeline_tuning_options(how.pipeline)
             options.loop_vectorization = how.vectorize
-            options.slp_vectorization = how.vectorize
+            options.slp_vectorization = how.vectorize and _JOINS_NEIGHBOURS
             options.loop_unrolling = how.unroll
             builder = llvm.create_pass_builder(target.machine(how.generator), options)
             passes = builder.getModulePassManager()

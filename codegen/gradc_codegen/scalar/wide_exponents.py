@@ -61,7 +61,11 @@ def unbounded(writer: Writer, node: Node, key: object, read: Read, lower_word: L
         if not asked:
             return plain
         flag = _extreme(writer, asked, dtype)
-        return _replaced(writer, body, dtype, plain, lambda: operands, flag, lambda: flag, 2)
+
+        def computed(flag: str) -> list[str]:
+            return _call(writer, body, dtype, plain, operands, flag, 2)
+
+        return _replaced(writer, dtype, plain, computed, flag, lambda: flag)
 
     return _together(writer, node, key, written)
 
@@ -69,15 +73,17 @@ def unbounded(writer: Writer, node: Node, key: object, read: Read, lower_word: L
 def recover(writer: Writer, node: Node, key: object, read: Read, _: LowerWord) -> str:
     """Write the computing anew of numbers that are not finite, of all that belong together.
 
-    What the formulas start from is read only where one is not.
+    What the formulas start from is read only where one is not, or a witness is not.
     """
     body: Function = node.attributes["body"]
     dtype = node.results[0].type.dtype
     count, end = len(body.results), len(node.operands) - node.attributes["guards"]
+    first = count + node.attributes.get("witnesses", 0)
 
     def written() -> list[str]:
-        plain = _spread(writer, dtype, [read(x) for x in node.operands[:count]])
-        lost = _lost(writer, plain, dtype)
+        asked = _spread(writer, dtype, [read(x) for x in node.operands[:first]])
+        plain, witnesses = asked[:count], asked[count:]
+        lost = _lost(writer, asked, dtype)
 
         def read_all(operands: Sequence[Value]) -> list[str]:
             registers = [read(x) for x in operands]
@@ -97,9 +103,14 @@ def recover(writer: Writer, node: Node, key: object, read: Read, _: LowerWord) -
             return open_
 
         def starts() -> list[str]:
-            return read_all(node.operands[count:end])
+            return read_all(node.operands[first:end])
 
-        return _replaced(writer, body, dtype, plain, starts, lost, surely, 3)
+        def computed(flag: str) -> list[str]:
+            hidden = _hidden(writer, plain, witnesses, dtype)
+            made = _call(writer, body, dtype, hidden, starts(), flag, 3)
+            return _numbers(writer, made, plain, dtype) if witnesses else made
+
+        return _replaced(writer, dtype, plain, computed, lost, surely)
 
     return _together(writer, node, key, written)
 
@@ -138,20 +149,45 @@ def _lost(writer: Writer, registers: list[str], dtype: DType) -> str:
     return writer.write(vector, f"fcmp uno {type_} {sum_}, {zero}")
 
 
+def _hidden(writer: Writer, plain: list[str], witnesses: list[str], dtype: DType) -> list[str]:
+    """Write plain results that are no numbers where a witness is not finite."""
+    if not witnesses:
+        return plain
+    vector = is_vector(plain[0])
+    type_, flag = writer.type_of(REGISTER[dtype], vector), writer.type_of("i1", vector)
+    none = literal(math.nan, dtype)
+    if vector:
+        none = writer.spread(none, REGISTER[dtype])
+    lost = _lost(writer, witnesses, dtype)
+    return [
+        writer.write(vector, f"select {flag} {lost}, {type_} {none}, {type_} {each}")
+        for each in plain
+    ]
+
+
+def _numbers(writer: Writer, made: list[str], plain: list[str], dtype: DType) -> list[str]:
+    """Write what is made where it is a number, and what is plain elsewhere."""
+    vector = is_vector(plain[0])
+    type_, flag = writer.type_of(REGISTER[dtype], vector), writer.type_of("i1", vector)
+    found = []
+    for one, other in zip(made, plain, strict=True):
+        none = writer.write(vector, f"fcmp uno {type_} {one}, {one}")
+        found.append(writer.write(vector, f"select {flag} {none}, {type_} {other}, {type_} {one}"))
+    return found
+
+
 def _replaced(
     writer: Writer,
-    body: Function,
     dtype: DType,
     plain: list[str],
-    starts: Callable[[], list[str]],
+    computed: Callable[[str], list[str]],
     flag: str,
     surely: Callable[[], str],
-    code: int,
 ) -> list[str]:
     """Write what replaces plain results in lanes with a flag.
 
-    Where one has the flag, ``surely`` writes which lanes count, and ``starts`` what the formulas
-    start from; ``code`` is the byte of these lanes.
+    Where one has the flag, ``surely`` writes which lanes count, and ``computed`` what replaces
+    results there.
     """
     vector = is_vector(plain[0])
     far, near = writer.labels("far", "near")
@@ -161,9 +197,9 @@ def _replaced(
     sure = surely()
     if sure != flag:
         ways.append((writer.block, plain))
-        (computed,) = writer.labels("computed")
-        sure = _go_on(writer, sure, computed, near)
-    made = _call(writer, body, dtype, plain, starts(), sure, code)
+        (anew,) = writer.labels("computed")
+        sure = _go_on(writer, sure, anew, near)
+    made = computed(sure)
     ways.append((writer.block, made))
     writer.close()
     writer.jump(near)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gradc.capture.held.iterators import HeldIterator
 from gradc.capture.held.nests import attributes, has_attributes, set_attributes
 from gradc.tracing import Tracer
 from gradc.tracing.core.tracer import root
@@ -142,7 +143,7 @@ class Heap:
 
     held: dict[int, Held] = field(default_factory=dict)
     arrays: dict[int, tuple[Tracer, ArrayState, str]] = field(default_factory=dict)
-    iterators: list[str] = field(default_factory=list)
+    iterators: dict[int, HeldIterator] = field(default_factory=dict)
     # from where each thing is reached: a name, or the identity of what holds it
     references: dict[int, set[Any]] = field(default_factory=dict)
     _seen: dict[int, Any] = field(default_factory=dict)
@@ -196,7 +197,7 @@ class Heap:
         elif has_attributes(value):
             yield from self._held(path, value)
         elif hasattr(kind, "__next__"):
-            self.iterators.append(path)
+            self.iterators[id(value)] = HeldIterator.found(path, value)
 
     def _held(self, path: str, value: Any) -> Iterator[tuple[str, Any]]:
         held = self.held[id(value)] = Held(value, path, parts_of(value))
@@ -221,6 +222,10 @@ class Heap:
             now = held.now()
             if not _same_parts(now, held.parts):
                 yield held, now
+
+    def taken_from(self) -> HeldIterator | None:
+        """Return an iterator of which items were taken: nobody can put these back."""
+        return next((each for each in self.iterators.values() if each.has_moved), None)
 
     def written(self) -> Iterator[Tracer]:
         """Yield the arrays that were assigned to."""

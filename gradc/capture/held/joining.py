@@ -84,7 +84,10 @@ class Joining:
         kinds = type_of(left), type_of(right)
         leaf_type = common_type(*kinds)
         if leaf_type is None:
-            raise Unlike(f"it is {kinds[0]} in one case and {kinds[1]} in the other")
+            one, other = map(str, kinds)
+            if one == other:
+                one, other = repr(left), repr(right)
+            raise Unlike(f"it is {one} in one case and {other} in the other")
         position = self.pair(left, right, leaf_type)
         return lambda results: self._aliased(position, results)
 

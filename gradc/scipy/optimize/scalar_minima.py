@@ -45,8 +45,10 @@ def minimize_scalar(
     """Record ``scipy.optimize.minimize_scalar``: x, fun, success and nit.
 
     What Brent's method finds, good to half of the digits, is then made exact by steps of Newton's
-    on the slope; where these lead elsewhere, to a minimum at a bound say, derivatives are nan.
+    on the slope. Beside a bound where the slope leads out it stays SciPy's number, and has the
+    derivatives of the bound. Where it is neither, derivatives are nan.
     """
+    edges: list[Any] = []
     name = str(method or ("brent" if bounds is None else "bounded")).lower()
     if name not in ("brent", "bounded"):
         raise refuse(f"{_TITLE} with method={method!r:.60}", 'write method="brent" or "bounded"')
@@ -60,7 +62,8 @@ def minimize_scalar(
         low, high = (one_number(_TITLE, "a bound", end) for end in bounds)
         f = of_number(_TITLE, fun, 0.5 * (low + high), args)
         tol = 1e-5 if tol is None else tol
-        ends = [fixed(end).astype(f.unknowns.dtype.numpy) for end in (low, high)]
+        edges = [array(end).astype(f.unknowns.dtype.numpy) for end in (low, high)]
+        ends = [fixed(edge) for edge in edges]
         middle = ends[0] + 0.5 * (3.0 - 5.0**0.5) * (ends[1] - ends[0])
         at = _start(middle, f(middle, *f.fixed), *ends)
         valid = ends[0] <= ends[1]
@@ -81,7 +84,7 @@ def minimize_scalar(
         share, length = 1.48e-8 if tol is None else tol, 1e-11
         tol = share
     found, good = _narrowed(lambda x: f(x, *f.fixed), at, share, length, limit)
-    return _exact(f, found["x"], found["steps"], good & valid, share, length)
+    return _exact(f, found["x"], found["steps"], good & valid, share, length, edges)
 
 
 def _bracket(bracket: Any) -> tuple[Any, Any, Any]:
@@ -220,23 +223,39 @@ def _narrowed(
     return found, ~is_wide(found) & ~numpy.isnan(found["fx"])
 
 
-def _exact(f: Equations, x: Any, steps: Any, good: Any, share: Any, length: Any) -> OptimizeResult:
-    """Return the stationary point beside what was found, with its derivatives."""
+def _exact(
+    f: Equations, x: Any, steps: Any, good: Any, share: Any, length: Any, edges: list[Any]
+) -> OptimizeResult:
+    """Return the stationary point beside what was found, or that, with the derivatives."""
 
     def slope(x: Any, *operands: Any) -> Any:
         return grad(lambda x: f(x, *operands))(x)
 
+    def near(other: Any) -> Any:
+        return numpy.abs(other - x) <= _NEAR * (share * numpy.abs(x) + length + share)
+
+    ends = [fixed(edge) for edge in edges]
     tol = newton_tolerance(x.dtype)
     exact, _, arrived = newton(slope, x, f.fixed, tol, 20)
-    near = numpy.abs(exact - x) <= _NEAR * (share * numpy.abs(x) + length + share)
-    stationary = arrived & near
+    stationary = arrived & near(exact)
+    inside = [exact >= ends[0], exact <= ends[1]] if ends else []
+    for each in inside:
+        stationary = stationary & each
+    at_ends = [
+        ~stationary & near(end) & (sign * slope(end, *f.fixed) > 0)
+        for sign, end in zip((1.0, -1.0), ends)
+    ]
+    count = 1 + 2 * len(ends)
 
     def conditions(x: Any, *operands: Any) -> Any:
-        # the derivative of what is no root of the slope is not known
-        return slope(x, *operands[:-1]) * numpy.where(operands[-1], 1.0, np.nan)
+        places, (holds, *rest) = operands[:-count], operands[-count:]
+        # the derivative of what is neither a root of the slope nor an end is not known
+        left = numpy.where(holds, slope(x, *places), np.nan)
+        for at_end, end in zip(rest[: len(ends)], rest[len(ends) :]):
+            left = numpy.where(at_end, x - end, left)
+        return left
 
-    x = numpy.where(stationary, exact, x)
-    x = by_matrix(
-        "minimum", conditions, numpy.where(good, x, np.nan), [*f.operands, array(stationary)]
-    )
+    found = numpy.where(stationary, exact, x)
+    given = [*f.operands, array(stationary), *map(array, at_ends), *edges]
+    x = by_matrix("minimum", conditions, numpy.where(good, found, np.nan), given)
     return OptimizeResult(x, f(x, *f.operands), good, steps)

@@ -85,6 +85,7 @@ KINDS: dict[str, Kind] = {
     "unit": _FLAG,
     "value": _of("a constant", Constant),
     "vjp": _or_none(_BODY),
+    "witnesses": _COUNT,
 }
 
 _SYMBOL = symbol("n")

@@ -24,8 +24,10 @@ def _is_float(dtype: DType) -> bool:
     return dtype.is_float
 
 
-def _infer_recover(*types: Type, body: Function, result: int, guards: int) -> Types:
-    starts = types[len(body.results) : len(types) - guards]
+def _infer_recover(
+    *types: Type, body: Function, result: int, guards: int, witnesses: int = 0
+) -> Types:
+    starts = types[len(body.results) + witnesses : len(types) - guards]
     return _type_of("recover", types, starts, body, result)
 
 
@@ -75,7 +77,8 @@ declare(
     _infer_recover,
     recovered,
     attributes=("body", "result", "guards"),
+    options=("witnesses",),
     scalar="recover",
-    summary="What is finite as it is; where it is not, a formula of what comes behind it, "
-    "unless that is no number or a pole.",
+    summary="What is finite as it is; where it is not, or what it hides is not, a formula of what "
+    "comes behind it, unless that is no number or a pole.",
 )

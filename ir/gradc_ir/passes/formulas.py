@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from gradc_ir import build
@@ -76,6 +76,7 @@ def grouped(
     chained: bool = False,
     weigh: Callable[[Node], int] = lambda node: 1,
     heaviest: int = _MOST_STEPS,
+    apart: Callable[[Value], Hashable] = lambda value: None,
 ) -> list[Group]:
     """Return the formulas of values, in groups that are computed together.
 
@@ -87,6 +88,7 @@ def grouped(
     chained: whether long formulas start from results of groups before.
     weigh: tells what a step weighs, by default 1.
     heaviest: what the steps of a group may weigh.
+    apart: values of which it tells different things are in different groups.
     """
     if not chosen:
         return []
@@ -131,7 +133,7 @@ def grouped(
     }
     late = _readers(function, among, computed)
     while True:
-        stages, together = _levels(function, among, late)
+        stages, together = _levels(function, among, late, apart)
         made = list(parts(stages, together))
         computed = {x for _, members, own in made for x, moves in members if own((x, moves))}
         more = _readers(function, [x for part in made for x in part.values], computed) - late
@@ -169,7 +171,10 @@ def _readers(function: Function, among: Sequence[Value], computed: set[Value]) -
 
 
 def _levels(
-    function: Function, among: Sequence[Value], late: Container[Node]
+    function: Function,
+    among: Sequence[Value],
+    late: Container[Node],
+    apart: Callable[[Value], Hashable],
 ) -> tuple[dict[Value, int], list[list[Value]]]:
     """Return behind how many late nodes some values are, and which of them go together.
 
@@ -177,7 +182,8 @@ def _levels(
     """
     chosen = frozenset(among)
     level: dict[Value, tuple[int, int]] = {}
-    together: dict[tuple[int, int, Type], list[Value]] = {}
+    together: dict[Hashable, list[Value]] = {}
+    stage_of: dict[Value, int] = {}
     for node in function.nodes:
         behind = [level[operand] for operand in node.operands]
         stage = max((each[0] for each in behind), default=0)
@@ -186,10 +192,10 @@ def _levels(
             waits += bool(node.operands)
         for value in node.results:
             if value in chosen:
-                together.setdefault((stage, waits, value.type), []).append(value)
+                together.setdefault((stage, waits, value.type, apart(value)), []).append(value)
+                stage_of[value] = stage
         level |= dict.fromkeys(node.results, (stage + (node in late), waits))
-    stages = {value: stage for (stage, *_), values in together.items() for value in values}
-    return stages, list(together.values())
+    return stage_of, list(together.values())
 
 
 def _lengths(function: Function, steps: Container[Value]) -> dict[Value, int]:

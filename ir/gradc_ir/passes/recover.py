@@ -28,6 +28,12 @@ _OF_TINY = frozenset({"log", "log2", "log10", "power", "arctan2"})
 # They keep what an operand may be.
 _CARRYING = frozenset({"neg", "abs", "add", "sub", "select", "maximum", "minimum", "stop_gradient",
                        "fence", "sqrt"})  # fmt: skip
+# Functions whose result is of moderate size where their operand has left the range: what hides
+# such an infinity may be a finite number, and wrong.
+_TAMING = frozenset({"log", "log1p", "log2", "log10", "arcsinh", "arccosh", "cbrt"})
+# They are not finite where an operand is not, but for a selection that leaves it out.
+_SHOWING = frozenset({"neg", "abs", "add", "sub", "mul", "select", "stop_gradient", "fence",
+                      "sqrt"}) | _TAMING  # fmt: skip
 _MOST_SOURCES = 8
 # Values of all steps are on the stack together, 16 bytes each.
 _MOST_WEIGHT, _FUNCTION_WEIGHT = 4000, 40
@@ -46,17 +52,20 @@ class RecoverFinite(PlainPass):
     def __call__(self, function: Function) -> Function:
         """Return the function with formulas behind results that may be lost."""
         lost = lost_values(function)
-        groups = grouped(function, lost, _is_step, weigh=_weight, heaviest=_MOST_WEIGHT)
+        groups = grouped(
+            function, list(lost), _is_step, weigh=_weight, heaviest=_MOST_WEIGHT, apart=lost.get
+        )
         if not groups:
             return function
         guards = {group.values: _guarded(group.values) for group in groups}
 
         def needed(group: Group) -> Sequence[Value]:
             reads = (each for guard in guards[group.values] for each in guard.reads)
-            return (*group.values, *group.leaves, *reads)
+            return (*group.values, *lost[group.values[0]], *group.leaves, *reads)
 
         def made(group: Group, place: int, given: list[Value]) -> Value:
-            return _recovered(group, place, given, guards[group.values])
+            witnesses = len(lost[group.values[0]])
+            return _recovered(group, place, given, witnesses, guards[group.values])
 
         return rebuilt(function, groups, {}, _keeps, needed, made)
 
@@ -70,9 +79,12 @@ def _weight(node: Node) -> int:
     return _FUNCTION_WEIGHT if node.op.name in FUNCTIONS else 1
 
 
-def _recovered(group: Group, place: int, given: list[Value], guards: list[_Guard]) -> Value:
-    """Return a value of a group, of the plain ones, what they start from, and what is guarded."""
-    count, end = len(group.values), len(group.values) + len(group.leaves)
+def _recovered(
+    group: Group, place: int, given: list[Value], witnesses: int, guards: list[_Guard]
+) -> Value:
+    """Return a value of a group, of the plain ones, witnesses, what they start from, and guards."""
+    count = len(group.values) + witnesses
+    end = count + len(group.leaves)
     dtype = group.values[0].type.dtype
     reads = iter(given[end:])
     sides = [_side(guard, [next(reads) for _ in guard.reads], dtype) for guard in guards]
@@ -84,6 +96,7 @@ def _recovered(group: Group, place: int, given: list[Value], guards: list[_Guard
         body=group.body,
         result=place,
         guards=len(guards),
+        **({"witnesses": witnesses} if witnesses else {}),
     )
 
 
@@ -180,7 +193,8 @@ class _Ways(NamedTuple):
     """What a value may be, of operands of any size.
 
     ``large``, ``tiny``: out of the range above, or below. ``lost``: not finite although the number
-    is. ``sources``: what sums and products make it of, None where there is more to it.
+    is. ``sources``: what sums and products make it of, None where there is more to it. ``shown``:
+    what is lost on its way and then it is not finite itself; ``hidden``: then it may be finite.
     """
 
     large: bool = False
@@ -188,19 +202,57 @@ class _Ways(NamedTuple):
     lost: bool = False
     moderate: bool = False
     sources: frozenset[Value] | None = None
+    shown: tuple[Value, ...] = ()
+    hidden: tuple[Value, ...] = ()
 
 
-def lost_values(function: Function) -> list[Value]:
-    """Return the values that are read as numbers of their own, and may be lost."""
+def lost_values(function: Function) -> dict[Value, tuple[Value, ...]]:
+    """Return the values that are read as numbers of their own, and may be lost.
+
+    With each the witnesses: what may be lost on its way although the value is finite.
+    """
     ways: dict[Value, _Ways] = {}
     wanted: dict[Value, None] = {}
     for node in function.nodes:
         if _is_step(node):
-            ways[node.results[0]] = _ways(node, [_of(x, ways) for x in node.operands])
+            of = [_of(x, ways) for x in node.operands]
+            shown, hidden = _witnesses(node, of)
+            ways[node.results[0]] = _ways(node, of)._replace(shown=shown, hidden=hidden)
         else:
             wanted.update(dict.fromkeys(node.operands))
     wanted.update(dict.fromkeys(function.results))
-    return [x for x in wanted if x in ways and x.type.dtype.is_float and ways[x].lost]
+    lost = [x for x in wanted if x in ways and x.type.dtype.is_float and ways[x].lost]
+    return {x: ways[x].hidden for x in lost}
+
+
+def _witnesses(node: Node, of: list[_Ways]) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+    """Return what is lost on the way to a value: what it shows, and what it may hide."""
+    name = node.op.name
+    shown = dict.fromkeys([x for each in of for x in each.shown])
+    hidden = dict.fromkeys([x for each in of for x in each.hidden])
+    if name == "div":
+        hidden |= dict.fromkeys(of[1].shown)
+        shown = dict.fromkeys(of[0].shown)
+    elif name not in _SHOWING and not _is_root(node):
+        hidden |= shown
+        shown = {}
+    elif _is_tamed(node, of[0]):
+        shown[node.results[0]] = None
+    return tuple(shown), tuple(x for x in hidden if x not in shown)
+
+
+def _is_tamed(node: Node, of: _Ways) -> bool:
+    """Whether a result may be of moderate size although the operand has left the range."""
+    name = node.op.name
+    if name in _TAMING or _is_root(node):
+        return of.large or (of.tiny and name in _OF_TINY)
+    return False
+
+
+def _is_root(node: Node) -> bool:
+    """Whether a node is a power between 0 and 1."""
+    number = scalar_constant(node.operands[1]) if node.op.name == "power" else None
+    return number is not None and 0 < number < 1
 
 
 def _of(operand: Value, ways: Mapping[Value, _Ways]) -> _Ways:

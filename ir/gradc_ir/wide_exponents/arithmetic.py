@@ -104,17 +104,20 @@ def _computed(arrays: Sequence[Array], body: Function, result: int) -> Wide:
         return values[results[result]]
 
 
-def recover(*arrays: Array, body: Function, result: int, guards: int) -> Array:
+def recover(*arrays: Array, body: Function, result: int, guards: int, witnesses: int = 0) -> Array:
     """Return one of some results of plain arithmetic, or of formulas where it is not finite.
 
-    The plain results come first, then what the formulas start from, then guards. Where a start is
-    not finite nothing is replaced, nor where a guard is below 0 and of moderate size: then there is
-    no number. Neither is anything where the formulas have none, or have a pole: what replaces an
+    The plain results come first, then witnesses, then what the formulas start from, then guards.
+    Where a witness is not finite the result counts as lost: it may hide that. Where a start is not
+    finite nothing is replaced, nor where a guard is below 0 and of moderate size: then there is no
+    number. Neither is anything where the formulas have none, or have a pole: what replaces an
     infinity is beyond the range, never infinite itself.
     """
     count, end = len(body.results), len(arrays) - guards
-    plain, starts = arrays[result], arrays[count:end]
+    plain, starts = arrays[result], arrays[count + witnesses : end]
     lost = ~np.isfinite(plain)
+    for witness in arrays[count : count + witnesses]:
+        lost = lost | ~np.isfinite(witness)
     for start in starts:
         lost = lost & np.isfinite(start)
     moderate = 2.0 ** MODERATE[np.dtype(plain.dtype).itemsize]
