@@ -97,6 +97,12 @@ def phases(function: Callable[[Any], Any]) -> tuple[dict[str, float], int, int]:
         final = after(options)(derivative)
     with phase("schedule, lower", seconds):
         text = Compilation(final).llvm
+    _machine_code(text, seconds)
+    return seconds, len(ready.nodes), len(final.nodes)
+
+
+def _machine_code(text: str, seconds: dict[str, float]) -> None:
+    """Make machine code of LLVM text; a trace holds the frame of its caller, which holds none."""
     machine_of = target("native")
     with phase("LLVM parse", seconds):
         how = effort([text])
@@ -105,7 +111,6 @@ def phases(function: Callable[[Any], Any]) -> tuple[dict[str, float], int, int]:
         optimized = optimize(module, machine_of, how)
     with phase("LLVM emit", seconds):
         optimized.object()
-    return seconds, len(ready.nodes), len(final.nodes)
 
 
 def first_call(function: Callable[[Any], Any]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import ctypes
+import functools
 import multiprocessing
 import os
 import pickle
@@ -20,6 +21,7 @@ import pytest
 
 import gradc
 from gradc.parallel import by_value
+from gradc_codegen.machine import jit
 from tests.comparing import assert_same_bits
 
 X = np.array([0.5, -1.5, 2.0])
@@ -262,6 +264,8 @@ def test_processes_that_are_spawned(
     monkeypatch.setenv("GRADC_CACHE", "1")
     monkeypatch.setenv("GRADC_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, sys.path)]))
+    # what kernels share is kept in this folder as well
+    monkeypatch.setattr(jit, "_shared", functools.cache(jit._shared.__wrapped__))
     functions = [KINDS[kind]() for kind in SENT]
     expected = [function(X) for function in functions]
     monkeypatch.setenv("GRADC_LOG", "cache")

@@ -9,7 +9,7 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import llvmlite.binding as llvm
@@ -17,7 +17,7 @@ import llvmlite.binding as llvm
 from gradc_codegen.cache import objects
 from gradc_codegen.cache.objects import Object
 from gradc_codegen.libraries import blas_threads, routines, scipy_pointers
-from gradc_codegen.target.target import LOCK, Target, target
+from gradc_codegen.target.target import LOCK, Target, machine_of, target
 from gradc_codegen.threads import pool
 from gradc_ir.core import foreign
 from gradc_ir.errors import VerifyError
@@ -78,16 +78,23 @@ def compile_module(
 
 
 def kept_module(
-    text: str, level: Level = None, addresses: Mapping[str, int] | None = None
+    text: str | Callable[[], str],
+    level: Level = None,
+    addresses: Mapping[str, int] | None = None,
+    name: str = "",
 ) -> LoadedModule:
     """Return what :func:`compile_module` does, of code that every process needs alike.
 
-    The text is that of every process: it has no address of this one's in it.
+    The text is that of every process: it has no address of this one's in it. Where a ``name`` says
+    all of it, it is asked for only when its code is not kept yet.
     """
-    key = objects.key_of(b"text", text.encode(), str(level).encode())
+    if not name:
+        key = objects.key_of(b"text", str(text).encode(), str(level).encode())
+    else:
+        key = objects.key_of(b"name", name.encode(), str(level).encode())
     found = None if key is None else objects.find(key)
     if found is None:
-        found = _emitted(text, "native", level)
+        found = _emitted(text if isinstance(text, str) else text(), "native", level)
         if key is not None:
             objects.keep(key, found)
     return load_object(*found, addresses)
@@ -97,19 +104,22 @@ def _emitted(text: str | Sequence[str], cpu: str, level: Level) -> Object:
     # LLVM's passes, which code that is kept does without
     from gradc_codegen.machine.optimize import LONG, effort, optimize, parse
     from gradc_codegen.math.emulation import provided
+    from gradc_codegen.math.shared import without_shared
 
     with LOCK:
-        machine_of = target(cpu)
+        machine_ = target(cpu)
         given = [text] if isinstance(text, str) else text
-        texts = [provided(each, machine_of) for each in given]
+        texts = [provided(each, machine_) for each in given]
         how = LONG if level == "long" else effort(texts, level)
-        module = parse(texts, machine_of, how)
+        if cpu == "native":
+            texts = [without_shared(each, machine_of(machine_)) for each in texts]
+        module = parse(texts, machine_, how)
         names = tuple(
             function.name
             for function in module.functions
             if not function.is_declaration and function.linkage is not llvm.Linkage.internal
         )
-        return Object(optimize(module, machine_of, how).object(), names)
+        return Object(optimize(module, machine_, how).object(), names)
 
 
 def load_object(
@@ -124,7 +134,7 @@ def load_object(
         builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name in names:
             builder.export_symbol(name)
-        for symbol, address in {**_symbols(code), **(addresses or {})}.items():
+        for symbol, address in {**_symbols(code, names), **(addresses or {})}.items():
             builder.import_symbol(symbol, address)
         engine = _engine()
         try:
@@ -136,11 +146,14 @@ def load_object(
         return LoadedModule(code, names, library, engine)
 
 
-def _symbols(code: bytes) -> dict[str, int]:
-    """Return what an object file names and no library of the process has, with its addresses."""
+def _symbols(code: bytes, own: Collection[str]) -> dict[str, int]:
+    """Return what an object file names and no library of the process has, with its addresses.
+
+    ``own``: what it defines itself.
+    """
     found = foreign.symbols(code)
     for pattern, address in _PROVIDERS.items():
-        names = {match.decode() for match in pattern.findall(code)}
+        names = {match.decode() for match in pattern.findall(code)}.difference(own)
         found |= {name: address(name) for name in sorted(names)}
     return found
 
@@ -151,6 +164,27 @@ def _formula(symbol: str) -> LoadedModule:
 
     # more effort makes it no faster; another name, or it would name itself
     return kept_module(formulas.definition(symbol, "define", "formula"), level=1)
+
+
+@functools.cache
+def _shared(function: str) -> LoadedModule:
+    """Return what an emitted function, such as ``sin.v8f64``, does rarely."""
+
+    def text() -> str:
+        from gradc_codegen.math.shared import shared_of  # what is kept does without
+
+        found = shared_of(function, machine_of(target("native")))
+        assert found is not None
+        return found.text
+
+    loaded = kept_module(text, 1, name=f"shared {function}")
+    _kept.append(loaded)
+    return loaded
+
+
+def _shared_address(symbol: str) -> int:
+    _, word, of, *_ = symbol.split(".")
+    return _shared(f"{word}.{of}").address(symbol)
 
 
 @functools.cache
@@ -197,11 +231,13 @@ def pool_of_threads() -> LoadedModule:
     return loaded
 
 
-# routines that any number of kernels call
+# routines and functions that any number of kernels call
 _kept: list[LoadedModule] = []
 
 # the functions of gradc_codegen.math.formulas
 _FORMULA = re.compile(rb"gradc_formula_f(?:64|32)\b")
+# and those of gradc_codegen.math.shared
+_SHARED = re.compile(rb"gradc_shared\.[\w.]+")
 
 _RUN = re.compile(re.escape(pool.RUN).encode())
 
@@ -211,6 +247,7 @@ _PROVIDERS: dict[re.Pattern[bytes], Callable[[str], int]] = {
     scipy_pointers.SYMBOL: scipy_pointers.address,
     _RUN: lambda symbol: pool_of_threads().address(pool.OWN),
     _FORMULA: lambda symbol: _formula(symbol).address("formula"),
+    _SHARED: _shared_address,
 }
 
 _serial = itertools.count()

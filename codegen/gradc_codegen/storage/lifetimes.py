@@ -51,7 +51,7 @@ class Lifetimes:
         return Span(number, number)
 
     def of_values(self, storage: Mapping[Value, Storage]) -> dict[Value, Span]:
-        """Return for each value from where it is written to where it is read last.
+        """Return for each value in memory from where it is written to where it is read last.
 
         What keeps all its axes is needed from one iteration to the next of any loop.
         """
@@ -59,6 +59,8 @@ class Lifetimes:
 
         def add(value: Value, statement: Statement) -> None:
             here = storage[value]
+            if not here.memory:
+                return
             wide = [axis for axis, size in enumerate(value.type.shape) if size != 1]
             span = self.of(statement, () if wide and list(here.kept) == wide else here.path)
             found[value] = found[value].joined(span) if value in found else span

@@ -2,7 +2,7 @@
 
 What a gather or a window contributes is kept apart until its value is done. Then it is added where
 it was read to the sum of all else, if there is one, so that a loop that reads elements of an array
-makes no other array a step.
+makes no other array a step. Windows come first, and with them elements at constant places.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ class Sums:
             self._windows.setdefault(x, Windows()).add(node.attributes["starts"], cotangent)
         elif node.op.name == "gather":
             read = Read(cotangent, tuple(operands[1:]), node.attributes["axes"], active().here)
-            self._reads.setdefault(x, []).append(read)
+            if all(map(_is_constant, read.indices)):
+                self._windows.setdefault(x, Windows()).add_read(read)
+            else:
+                self._reads.setdefault(x, []).append(read)
         else:
             return False
         return True
@@ -87,10 +90,11 @@ class Sums:
         total = self._sums.get(value)
         found = self._windows.get(value)
         if found:
-            if self.in_place and total is not None:
-                total = found.added_to(total)
-            else:
-                total = masks.add(total, found.joined(new.type))
+            total = found.summed(total, new, self.in_place)
         for read in self._reads.get(value, ()):
             total = read.added_to(total, new)
         return total
+
+
+def _is_constant(index: Value) -> bool:
+    return index.op.name == "constant" and not index.type.shape

@@ -1,15 +1,21 @@
-"""Cotangents of many windows of one value, joined side by side instead of padded and added."""
+"""Cotangents of many windows of one value: padded and added, or joined side by side.
+
+Each element has the cotangents of the windows that it is in added in the order in which they came,
+or of two at most, whose order is no matter. So the bits are the same wherever the sizes of windows
+are numbers, which tell what overlaps, and where they are symbols, which do not.
+"""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gradc.autodiff import zeros
 from gradc.autodiff.cotangents import masks
 from gradc.autodiff.cotangents.mask import Mask
 from gradc.autodiff.cotangents.masks import Cotangent
+from gradc.autodiff.cotangents.reads import Read
 from gradc_ir import build
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node, Value
@@ -20,7 +26,7 @@ from gradc_ir.core.types import DType, Type
 class Window(NamedTuple):
     """Where a window lies (unit steps), and its cotangent."""
 
-    starts: tuple[int, ...]
+    starts: Shape
     cotangent: Cotangent
 
     @property
@@ -29,78 +35,171 @@ class Window(NamedTuple):
         return self.cotangent.value.type.shape
 
 
-def is_window(node: Node) -> bool:
-    """Whether a node reads a window in unit steps whose place is known.
+class Box(NamedTuple):
+    """Where a window lies, or several: ``parts`` are those that are side by side along ``axis``."""
 
-    On each axis it starts at a number and has a number of elements, or it is the whole axis.
-    """
-    if node.op.name != "slice":
-        return False
-    attributes = node.attributes
-    axes = zip(attributes["starts"], attributes["shape"], node.operands[0].type.shape)
-    return all(step == 1 for step in attributes["steps"]) and all(
-        isinstance(start, int) and (isinstance(size, int) or (start == 0 and size == whole))
-        for start, size, whole in axes
-    )
+    starts: Shape
+    shape: Shape
+    window: Window | None = None
+    axis: int = 0
+    parts: tuple[Box, ...] = ()
+
+
+def is_window(node: Node) -> bool:
+    """Whether a node reads a window in unit steps."""
+    return node.op.name == "slice" and all(step == 1 for step in node.attributes["steps"])
 
 
 class Windows:
-    """The windows of one value that have a cotangent."""
+    """The windows of one value that have a cotangent.
+
+    An element at a known place is a window where the size of its axis is known, and else a read,
+    for the program has to see whether it is there.
+    """
 
     def __init__(self) -> None:
-        self._windows: list[Window] = []
+        self._all: list[Window | Read] = []
 
-    def add(self, starts: tuple[int, ...], cotangent: Cotangent) -> None:
+    def add(self, starts: Shape, cotangent: Cotangent) -> None:
         """Add the cotangent of a window."""
-        self._windows.append(Window(starts, cotangent))
+        window = Window(starts, cotangent)
+        if 0 not in window.shape:
+            self._all.append(window)
 
-    def joined(self, whole: Type) -> Cotangent | None:
+    def add_read(self, read: Read) -> None:
+        """Add the cotangent of elements that are read at a known place."""
+        self._all.append(read)
+
+    def summed(self, total: Cotangent | None, x: Value, in_place: bool) -> Cotangent | None:
+        """Return a total and all windows of x.
+
+        ``in_place``: each window is added where it lies to the total, if there is one.
+        """
+        if not self._all:
+            return total
+        if in_place and total is not None:
+            return self._in_place(total, x)
+        axes = {each.axes if isinstance(each, Read) else None for each in self._all}
+        if None not in axes and len(axes) == 1:
+            # no element is read twice, so each may be added where it lies
+            return self._one_by_one(total, x)
+        return masks.add(total, self._apart(x))
+
+    def _apart(self, x: Value) -> Cotangent | None:
         """Return the sum over all windows, each in its place among zeros.
 
-        Windows that differ along one axis only, and do not overlap, are joined along it; what that
-        makes is joined along the axis before, and so on. So the elements of a matrix, read one by
-        one, become rows and then the matrix.
+        Where that saves most of the sums, or changes none, windows are joined side by side.
         """
-        windows = [window for window in self._windows if 0 not in window.shape]
-        covered = _covered(windows, whole)
-        for axis in reversed(range(whole.rank)):
-            groups: dict[tuple[object, ...], list[Window]] = {}
-            for window in windows:
-                place = [*zip(window.starts, window.shape)]
-                groups.setdefault((*place[:axis], *place[axis + 1 :]), []).append(window)
-            windows = [
-                _side_by_side(layer, axis, whole) if len(layer) > 1 else layer[0]
-                for group in groups.values()
-                for layer in _layers(group, axis)
-            ]
+        windows = [each for each in self._all if isinstance(each, Window)]
+        reads = [each for each in self._all if isinstance(each, Read)]
+        whole = x.type
+        boxes = _boxes(windows, whole)
+        is_less = 4 * len(boxes) <= len(windows)
+        if not is_less and (reads or _three_overlap(windows, whole)):
+            return self._one_by_one(None, x)
         total: Cotangent | None = None
-        for window in windows:
-            total = masks.add(total, _padded(window, whole))
-        return Cotangent(total.solid()) if covered and total is not None else total
+        for box in boxes:
+            total = masks.add(total, _padded(_made(box, whole), whole))
+        if total is not None and _covered(windows, whole):
+            total = Cotangent(total.solid())
+        for read in reads:
+            total = read.added_to(total, x)
+        return total
 
-    def added_to(self, total: Cotangent) -> Cotangent | None:
+    def _one_by_one(self, total: Cotangent | None, x: Value) -> Cotangent | None:
+        for each in self._all:
+            if isinstance(each, Read):
+                total = each.added_to(total, x)
+            else:
+                total = masks.add(total, _padded(each, x.type))
+        return total
+
+    def _in_place(self, total: Cotangent, x: Value) -> Cotangent | None:
         """Return the total with each window added where it lies.
 
-        Windows that have as many elements as the whole are joined, and added as one.
+        Windows that do not overlap, and have as many elements as the whole, are added as one; where
+        each has at least half as many, it is added among zeros.
         """
-        whole = total.value.type
-        elements = sum((window.cotangent.value.type.count for window in self._windows), start=0)
-        if sizes.at_least(elements, whole.count):
-            return masks.add(total, self.joined(whole))
-        value, mask = total.solid(), total.mask
-        steps = (1,) * whole.rank
-        for starts, cotangent in self._windows:
-            shape = cotangent.value.type.shape
+        whole = x.type
+        windows = [each for each in self._all if isinstance(each, Window)]
+        if len(windows) == len(self._all):
+            elements = sum((window.cotangent.value.type.count for window in windows), start=0)
+            if sizes.at_least(elements, whole.count) and len(_boxes(windows, whole)) == 1:
+                return masks.add(total, self._apart(x))
+            if all(
+                sizes.at_least(2 * window.cotangent.value.type.count, whole.count)
+                for window in windows
+            ):
+                return self._one_by_one(total, x)
+        found: Cotangent | None = total
+        for each in self._all:
+            assert found is not None
+            found = each.added_to(found, x) if isinstance(each, Read) else _written(found, each)
+        return found
 
-            def read(x: Value, starts: Any = starts, shape: Any = shape) -> Value:
-                return build.slice(x, starts, shape, steps)
 
-            def write(x: Value, part: Value, starts: Any = starts) -> Value:
-                return build.set_slice(x, part, starts, steps)
+def _written(total: Cotangent, window: Window) -> Cotangent:
+    """Return the total with a window added where it lies."""
+    starts, cotangent = window
+    steps = (1,) * len(starts)
 
-            value = write(value, build.add(read(value), cotangent.solid()))
-            mask = mask and mask.widened(cotangent.mask, shape, read, write)
-        return Cotangent(value, mask)
+    def read(x: Value) -> Value:
+        return build.slice(x, starts, window.shape, steps)
+
+    def write(x: Value, part: Value) -> Value:
+        return build.set_slice(x, part, starts, steps)
+
+    before = total.solid()
+    value = write(before, build.add(read(before), cotangent.solid()))
+    mask = total.mask and total.mask.widened(cotangent.mask, window.shape, read, write)
+    return Cotangent(value, mask)
+
+
+def _boxes(windows: Sequence[Window], whole: Type) -> list[Box]:
+    """Return windows joined as far as they can be.
+
+    Those that differ along one axis only, and do not overlap, are joined along it; what that makes
+    is joined along the axis before, and so on. So the elements of a matrix, read one by one, become
+    rows and then the matrix.
+    """
+    boxes = [Box(window.starts, window.shape, window) for window in windows]
+    for axis in reversed(range(whole.rank)):
+        groups: dict[tuple[object, ...], list[Box]] = {}
+        for box in boxes:
+            place = [*zip(box.starts, box.shape)]
+            groups.setdefault((*place[:axis], *place[axis + 1 :]), []).append(box)
+        boxes = [
+            _side_by_side(layer, axis, whole) if len(layer) > 1 else layer[0]
+            for group in groups.values()
+            for layer in _layers(group, axis)
+        ]
+    return boxes
+
+
+def _three_overlap(windows: Sequence[Window], whole: Type) -> bool:
+    """Whether an element may be in three windows.
+
+    Boxes of which any two meet have an element in common.
+    """
+    before: list[set[int]] = []
+    for i, window in enumerate(windows):
+        met = {j for j in range(i) if _may_meet(windows[j], window, whole)}
+        if any(not met.isdisjoint(before[j]) for j in met):
+            return True
+        before.append(met)
+    return False
+
+
+def _may_meet(left: Window, right: Window, whole: Type) -> bool:
+    """Whether two windows may have an element in common."""
+    for axis in range(whole.rank):
+        if _is_before(left, right, axis) or _is_before(right, left, axis):
+            return False
+    return True
+
+
+def _is_before(left: Window, right: Window, axis: int) -> bool:
+    return sizes.at_least(right.starts[axis], left.starts[axis] + left.shape[axis])
 
 
 def _padded(window: Window, whole: Type) -> Cotangent:
@@ -131,24 +230,24 @@ def _covered(windows: Sequence[Window], whole: Type) -> bool:
     return end == whole.shape[axis]
 
 
-def _extents(windows: Sequence[Window], axis: int) -> list[tuple[int, int]]:
-    """Return starts and sizes along an axis, of the windows whose size is a number."""
+def _extents(places: Sequence[Window | Box], axis: int) -> list[tuple[int, int]]:
+    """Return starts and sizes along an axis, of the windows of which they are numbers."""
     found = []
-    for window in windows:
-        size = window.shape[axis]
-        if isinstance(size, int):
-            found.append((window.starts[axis], size))
+    for place in places:
+        start, size = place.starts[axis], place.shape[axis]
+        if isinstance(start, int) and isinstance(size, int):
+            found.append((start, size))
     return found
 
 
-def _layers(group: list[Window], axis: int) -> list[list[Window]]:
+def _layers(group: list[Box], axis: int) -> list[list[Box]]:
     """Divide windows into as few layers as can be without overlaps along an axis, in order."""
-    if len(_extents(group, axis)) < len(group):
-        return [[window] for window in group]
-    layers: list[list[Window]] = []
+    extents = _extents(group, axis)
+    if len(extents) < len(group):
+        return [[box] for box in group]
+    layers: list[list[Box]] = []
     ends: list[tuple[int, int]] = []
-    order = sorted(zip(_extents(group, axis), range(len(group))))
-    for (start, size), i in order:
+    for (start, size), i in sorted(zip(extents, range(len(group)))):
         if ends and ends[0][0] <= start:
             _, layer = heapq.heappop(ends)
             layers[layer].append(group[i])
@@ -159,8 +258,19 @@ def _layers(group: list[Window], axis: int) -> list[list[Window]]:
     return layers
 
 
-def _side_by_side(layer: Sequence[Window], axis: int, whole: Type) -> Window:
-    """Join windows along an axis, with zeros in the gaps, to a window of the whole axis."""
+def _side_by_side(layer: Sequence[Box], axis: int, whole: Type) -> Box:
+    """Return windows joined along an axis, to one of the whole axis."""
+    starts, shape = list(layer[0].starts), list(layer[0].shape)
+    starts[axis], shape[axis] = 0, whole.shape[axis]
+    return Box(tuple(starts), tuple(shape), axis=axis, parts=tuple(layer))
+
+
+def _made(box: Box, whole: Type) -> Window:
+    """Return the window of a box: that of its parts with zeros in the gaps."""
+    if box.window is not None:
+        return box.window
+    axis = box.axis
+    layer = [_made(part, whole) for part in box.parts]
     values: list[Value] = []
     bits: list[tuple[Mask | None, Shape, bool]] = []
     position: Size = 0
@@ -190,5 +300,4 @@ def _side_by_side(layer: Sequence[Window], axis: int, whole: Type) -> Window:
     mask = None
     if any(part is not None or not holds for part, _, holds in bits):
         mask = Mask(sources=[part for part, _, _ in bits if part is not None], build=join)
-    starts = (*layer[0].starts[:axis], 0, *layer[0].starts[axis + 1 :])
-    return Window(starts, Cotangent(build.concatenate(values, axis), mask))
+    return Window(box.starts, Cotangent(build.concatenate(values, axis), mask))

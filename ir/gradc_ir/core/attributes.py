@@ -9,7 +9,7 @@ from gradc_ir.core.constant import Constant
 from gradc_ir.core.foreign import Symbol
 from gradc_ir.core.graph import Function
 from gradc_ir.core.op import Attributes, Op
-from gradc_ir.core.sizes import Expr
+from gradc_ir.core.sizes import Expr, symbol
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import VerifyError
 
@@ -87,6 +87,14 @@ KINDS: dict[str, Kind] = {
     "vjp": _or_none(_BODY),
     "witnesses": _COUNT,
 }
+
+_SYMBOL = symbol("n")
+# Those that hold sizes: numbers in a kernel of static sizes, expressions in one of symbolic ones.
+SIZED = frozenset(
+    name
+    for name, kind in KINDS.items()
+    if any(map(kind.holds, [_SYMBOL, (_SYMBOL,), ((_SYMBOL,),)]))
+)
 
 
 def check_attributes(op: Op, attributes: Attributes) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar, TypeAlias, Union
 from weakref import WeakValueDictionary
@@ -113,9 +113,12 @@ class Value:
 
 
 class Node:
-    """An op applied to operands. ``serial`` is the order in which its builder made it."""
+    """An op applied to operands. ``serial`` is the order in which its builder made it.
 
-    __slots__ = ("attributes", "op", "operands", "results", "serial")
+    ``outline`` is what it looks like to rules, once :mod:`gradc_ir.matching.choice` has asked.
+    """
+
+    __slots__ = ("attributes", "op", "operands", "outline", "results", "serial")
 
     def __init__(
         self,
@@ -129,6 +132,7 @@ class Node:
         self.operands = operands
         self.attributes = attributes
         self.serial = serial
+        self.outline: Hashable = None
         if len(types) == 1:  # as nearly all have it
             self.results: tuple[Value, ...] = (Value(self, 0, types[0]),)
         else:

@@ -28,6 +28,11 @@ def answered(
 
     No recursion: a straight-line program is as deep as it is long.
     """
+    needed = before(asked)
+    ready = [known[item] for item in needed if item in known]
+    if len(ready) == len(needed):  # as nearly always when a graph is walked in its order
+        found = known[asked] = answer(asked, ready)
+        return found
     stack = [asked]
     while True:
         top = stack[-1]

@@ -64,6 +64,8 @@ class Regions(NamedTuple):
         """Return all that could be taken apart in a function, see :class:`TakeApart`."""
         classes = AxisClasses(function)
         regions = cls(classes, frozenset(_apart(function, classes)), {}, frozenset(), frozenset())
+        if not regions.apart:
+            return regions
         nodes = [node for node in function.nodes if regions.may_take(node)]
         if all(regions.is_of_numbers(node) for node in nodes):
             return regions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from gradc_ir.core.graph import Node, Value
@@ -94,8 +94,23 @@ class Family:
 
 
 Entry: TypeAlias = RewriteRule | Family
-# The op of a value, and those of its operands: as they stand, and seen through rearrangements.
-_Outline: TypeAlias = tuple[str, tuple[str, ...], tuple[str, ...]]
+
+
+class _Outline:
+    """The op of a value, and those of its operands: as they stand, and through rearrangements.
+
+    Identity is equality: there is one for all values that look alike.
+    """
+
+    __slots__ = ("heads", "names", "root")
+
+    def __init__(self, root: str, names: tuple[str, ...], heads: tuple[str, ...]) -> None:
+        self.root = root
+        self.names = names
+        self.heads = heads
+
+
+_OUTLINES: dict[tuple[str, tuple[str, ...], tuple[str, ...]], _Outline] = {}
 # Sets of ops of which a factor and a divisor must be; None for no question.
 _Question: TypeAlias = tuple[int | None, int | None]
 _NO_QUESTION: Sequence[_Question] = ((None, None),)
@@ -113,22 +128,27 @@ class Choice:
     def __init__(self, entries: tuple[Entry, ...]) -> None:
         self._entries = entries
         self._by_root: dict[str, tuple[Entry, ...]] = {}
-        self._sieves: dict[_Outline, _Sieve] = {}
+        self._sieves: dict[Hashable, _Sieve] = {}
 
     def rules(self, value: Value) -> tuple[Entry, ...]:
         """Return the rules that may fire on a value, in their order, and families of such rules."""
         node = value.node
-        outline = _outline(node)
+        outline = node.outline
+        if outline is None:
+            outline = _outline(node)
         sieve = self._sieves.get(outline)
         if sieve is None:
-            ask = _ask if node.op.operands is not None else _ask_nothing
-            sieve = self._sieves[outline] = _Sieve(outline, self._of_root(node.op.name), ask)
+            sieve = self._sieves[outline] = self._sieve(node)
         return sieve.rules(value) if sieve.is_fine else sieve.all
 
     def load(self, family: Family, value: Value) -> None:
         """Load a family, so that the next answer for the value has its rules."""
         family.rules()
         self._sieves.pop(_outline(value.node), None)
+
+    def _sieve(self, node: Node) -> _Sieve:
+        ask = _ask if node.op.operands is not None else _ask_nothing
+        return _Sieve(_outline(node), self._of_root(node.op.name), ask)
 
     def _of_root(self, name: str) -> tuple[Entry, ...]:
         found = self._by_root.get(name)
@@ -142,9 +162,15 @@ def _outline(node: Node) -> _Outline:
     names: tuple[str, ...] = ()
     if op.operands is not None:
         names = tuple([operand.node.op.name for operand in node.operands])
-    if SEEN_THROUGH.isdisjoint(names):
-        return op.name, names, names
-    return op.name, names, tuple([peel(operand)[0].node.op.name for operand in node.operands])
+    heads = names
+    if not SEEN_THROUGH.isdisjoint(names):
+        heads = tuple([peel(operand)[0].node.op.name for operand in node.operands])
+    key = (op.name, names, heads)
+    found = _OUTLINES.get(key)
+    if found is None:
+        found = _OUTLINES.setdefault(key, _Outline(*key))
+    node.outline = found
+    return found
 
 
 def _with_root(entries: Iterable[Any], name: str) -> tuple[Any, ...]:
@@ -153,20 +179,19 @@ def _with_root(entries: Iterable[Any], name: str) -> tuple[Any, ...]:
 
 def _ask(entry: Entry, outline: _Outline) -> Sequence[_Question]:
     """Return questions of which one is to be answered yes for a rule to fire; none if it cannot."""
-    root, names, heads = outline
     direct: frozenset[str] | None = getattr(entry, "direct", None)
-    if direct is not None and direct.isdisjoint(names):
+    if direct is not None and direct.isdisjoint(outline.names):
         return ()
     may_match = getattr(entry, "may_match", None)
-    if may_match is not None and not may_match(heads):
+    if may_match is not None and not may_match(outline.heads):
         return ()
     looks: Looks | None = getattr(entry, "looks", None)
     if looks is None:
         return _NO_QUESTION
     asked: list[_Question] = []
-    for within, divisors in looks[root]:
-        meets = within is None or not within.isdisjoint(heads)
-        if root in COMPOUND:
+    for within, divisors in looks[outline.root]:
+        meets = within is None or not within.isdisjoint(outline.heads)
+        if outline.root in COMPOUND:
             below = None if divisors is None else bits(divisors)
             asked.append((None if meets or within is None else bits(within), below))
         elif meets:
@@ -189,7 +214,7 @@ class _Sieve:
         for entry in entries:
             questions = ask(entry, outline)
             if questions and isinstance(entry, Family) and entry.loaded is not None:
-                rules = _with_root(entry.loaded, outline[0])
+                rules = _with_root(entry.loaded, outline.root)
                 asked += [(rule, ask(rule, outline)) for rule in rules]
             else:
                 asked.append((entry, questions))

@@ -1,25 +1,39 @@
 """The canonical order of operands of commutative ops, a function of the graph's structure alone.
 
-Parameters come first, then computed values, the shallower first, then constants. Ties are broken by
-a hash of the structure, which is the same in every process.
+Parameters come first, then computed values, the shallower first, then numbers: constants, and what
+is computed of sizes. Ties are broken by a hash of the structure, which is the same in every
+process; what ties even so, by what was asked for first.
+
+Cotangents are added in an order that follows from this one, so it is the same for all kernels of a
+function: nothing here looks at sizes, which are numbers in one kernel and symbols in another, or at
+numbers, which may be computed of sizes.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from gradc_ir import build
+from gradc_ir.core.attributes import SIZED
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import answered
-from gradc_ir.graphs.rearrange import REARRANGEMENTS, scalar_constant
+from gradc_ir.graphs.rearrange import REARRANGEMENTS
 from gradc_ir.matching.rewrite import FunctionRule
 from gradc_ir.ops import TABLE
 
-Key: TypeAlias = tuple[int, int, int]
-
+_PARAMETER, _COMPUTED, _NUMBER = range(3)
 _MASK = (1 << 64) - 1
+
+
+class Key(NamedTuple):
+    """What values are sorted by; ``seen`` is how many had a key before."""
+
+    kind: int
+    height: int
+    hash: int
+    seen: int
 
 
 class OperandOrder:
@@ -29,28 +43,48 @@ class OperandOrder:
         self._keys: dict[Node, Key] = {}
 
     def key(self, value: Value) -> Key:
-        """Return the key of a value: its class, its height above the sources, its hash."""
+        """Return the key of a value."""
         node = value.node
         found = self._keys.get(node)
         if found is None:
             found = answered(node, self._keys, _operand_nodes, self._made)
-        return found if not value.index else (*found[:2], found[2] + value.index)
+        return found if not value.index else found._replace(hash=found.hash + value.index)
 
     def _made(self, node: Node, keys: list[Key]) -> Key:
-        if node.op.name == "param":
-            return (0, 0, node.attributes["index"])
+        name = node.op.name
+        seen = len(self._keys)
+        if name == "param":
+            return Key(_PARAMETER, 0, node.attributes["index"], seen)
+        if _is_number(node, keys):
+            return Key(_NUMBER, 1, 0, seen)
         height = 0
-        mixed = _word_hash(node.op.name)
-        for operand, (_, below, inner) in zip(node.operands, keys):
+        mixed = _word_hash(name)
+        for operand, (_, below, inner, _) in zip(node.operands, keys):
             height = max(height, below)
             mixed = (mixed * 6364136223846793005 + inner + operand.index + 1) & _MASK
-        for attribute in node.attributes.values():
-            mixed = (mixed * 2862933555777941757 + _attribute_hash(attribute)) & _MASK
-        name = node.op.name
-        is_constant = name == "constant" or (
-            name in REARRANGEMENTS and scalar_constant(node.results[0]) is not None
-        )
-        return (2 if is_constant else 1, height + 1, mixed ^ (mixed >> 31))
+        for attribute, item in node.attributes.items():
+            if attribute not in SIZED:
+                mixed = (mixed * 2862933555777941757 + self._attribute_hash(item)) & _MASK
+        return Key(_COMPUTED, height + 1, mixed ^ (mixed >> 31), seen)
+
+    def _attribute_hash(self, attribute: Any) -> int:
+        if isinstance(attribute, Function):
+            return sum([self.key(result).hash for result in attribute.results]) & _MASK
+        if isinstance(attribute, int):
+            return attribute & _MASK
+        return crc32(repr(attribute).encode())
+
+
+def _is_number(node: Node, keys: list[Key]) -> bool:
+    """Whether a node is a constant, or a number computed of sizes and constants, spread or not."""
+    name = node.op.name
+    if name in ("constant", "size"):
+        return True
+    if name in REARRANGEMENTS:
+        # a constant array that is moved is computed
+        source = node.operands[0]
+        return keys[0].kind == _NUMBER and not (source.op.name == "constant" and source.type.shape)
+    return node.op.is_elementwise and all([key.kind == _NUMBER for key in keys])
 
 
 def _operand_nodes(node: Node) -> list[Node]:
@@ -60,15 +94,6 @@ def _operand_nodes(node: Node) -> list[Node]:
 @lru_cache(maxsize=1024)
 def _word_hash(word: str) -> int:
     return crc32(word.encode())
-
-
-def _attribute_hash(attribute: Any) -> int:
-    if isinstance(attribute, Function):
-        # bodies that differ only inside may tie: then their order is the user's
-        return _word_hash(" ".join(node.op.name for node in attribute.nodes))
-    if isinstance(attribute, int):
-        return attribute & _MASK
-    return crc32(repr(attribute).encode())
 
 
 def commutative_ops() -> frozenset[str]:

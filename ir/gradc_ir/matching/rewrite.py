@@ -178,19 +178,26 @@ class Rewriter:
 
         Nodes stay the same as long as their operands do, so a pass that finds little costs little.
         """
-        with Builder.beyond(function.nodes) as builder:
-            if not any(self._may_change(node) for node in function.nodes):
-                return function
+        nodes = function.nodes
+        may_change = list(map(self._may_change, nodes))
+        if True not in may_change:
+            return function
+        last = len(nodes) - 1 - may_change[::-1].index(True)
+        with Builder.beyond(nodes) as builder:
             builder.arrange = self.arrange
-            # from values of the function to normal ones
+            # from values of the function to normal ones, once one is another
             mapping: dict[Value, Value] = {}
             normaliser = _Normaliser(self, builder)
             normals = normaliser.normals
             lines_of = function.locations
             same = True
-            for node in function.nodes:
+            for i, node in enumerate(nodes):
+                if same and i > last:
+                    return function
                 builder.here = lines = lines_of.get(node, ())
-                operands = tuple([mapping[operand] for operand in node.operands])
+                operands = node.operands
+                if not same:
+                    operands = tuple([mapping[operand] for operand in operands])
                 attributes = node.attributes
                 if node.op.family == "control":
                     attributes = self._attributes(node)
@@ -198,12 +205,19 @@ class Rewriter:
                     made = builder.adopt(node)
                 else:
                     made = builder.apply(node.op, operands, attributes, node)
+                is_normal = made is node and not may_change[i]
                 for old, new in zip(node.results, made.results):
-                    normal = normals.get(new)
+                    normal = new if is_normal else normals.get(new)
                     if normal is None:
                         normal = normaliser.normal(new, lines)
-                    mapping[old] = normal
-                    same = same and normal is old
+                    elif is_normal:
+                        normals[new] = new
+                    if same and normal is not old:
+                        same = False
+                        mapping = {value: value for before in nodes[:i] for value in before.results}
+                        mapping.update((value, value) for value in node.results[: old.index])
+                    if not same:
+                        mapping[old] = normal
             if same:
                 return function
             params = [mapping[param] for param in function.params]

@@ -60,6 +60,8 @@ def is_arithmetic(node: Node) -> bool:
 
 def _chosen(function: Function) -> list[Value]:
     """Return the values that are read as numbers of their own, and need a formula."""
+    if not any([node.op.name in ("div", "sqrt") for node in function.nodes]):
+        return []
     depth: dict[Value, int] = {}
     divides: dict[Value, bool] = {}
     needs: dict[Value, bool] = {}

@@ -25,19 +25,32 @@ def text_of(
     lane has the bits that the function of one number has, on every machine. ``attributes`` are what
     LLVM is told about it.
     """
+    own, body = own_text_of(name, definition, dtype, operands, lanes, machine, attributes)
+    return "\n".join([*body.definitions.values(), own]), list(body.declarations)
+
+
+def own_text_of(
+    name: str,
+    definition: Callable[..., Float],
+    dtype: DType,
+    operands: int = 1,
+    lanes: int = 1,
+    machine: Machine = ANY_MACHINE,
+    attributes: str = "",
+) -> tuple[str, Body]:
+    """Return the function of :func:`text_of` alone, and its body, which has what it refers to."""
     body = Body(name, FORMATS[dtype], lanes, machine)
     arguments = [Float(body, f"%x{i}") for i in range(operands)]
     result = definition(*arguments)
     parameters = ", ".join(argument.typed for argument in arguments)
     lines = [
-        *body.definitions.values(),
         f"define internal {body.type} {name}({parameters}){f' {attributes}' * bool(attributes)} {{",
         *([] if body.block == FIRST_BLOCK else [f"{FIRST_BLOCK}:"]),
         *body.lines,
         f"  ret {body.type} {result.text}",
         "}",
     ]
-    return "\n".join(lines), list(body.declarations)
+    return "\n".join(lines), body
 
 
 def widened(name: str, inner: str, operands: int, lanes: int = 1, attributes: str = "") -> str:

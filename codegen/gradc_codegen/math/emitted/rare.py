@@ -18,7 +18,7 @@ _Number = TypeVar("_Number", Float, Bits)
 
 # Without optimisation it is compiled in half the time. That its loops end is said here, so that
 # calls of it may be hoisted.
-_ATTRIBUTES = "noinline cold optnone nounwind willreturn memory(none)"
+ATTRIBUTES = "noinline cold optnone nounwind willreturn memory(none)"
 
 
 def rarely(
@@ -152,9 +152,7 @@ def _define_in(
     operands: int,
     lanes: int,
 ) -> None:
-    text, declarations = text_of(
-        name, definition, dtype, operands, lanes, body.machine, _ATTRIBUTES
-    )
+    text, declarations = text_of(name, definition, dtype, operands, lanes, body.machine, ATTRIBUTES)
     body.declarations |= dict.fromkeys(declarations)
     body.definitions[name] = text
 
@@ -169,7 +167,7 @@ def _lane_by_lane(body: Body, name: str, operands: int) -> str:
     )
     parameters = f"{body.truth} %where, {body.type} %usual, {parameters}"
     body.definitions[full] = f"""\
-define internal {body.type} {full}({parameters}) {_ATTRIBUTES} {{
+define internal {body.type} {full}({parameters}) {ATTRIBUTES} {{
 entry:
   br label %lanes
 lanes:

@@ -10,11 +10,16 @@ import numpy as np
 from gradc.tracing.building.axes import along, axes_of, each, position, positions, with_size
 from gradc.tracing.building.by_name import array, known, number, numpy
 from gradc.tracing.core.source import shape_error
+from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import is_integer
 from gradc.tracing.core.table import AnyFunction
-from gradc.tracing.core.tracer import Tracer
+from gradc.tracing.core.tracer import Tracer, make, read
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
+from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Value
+from gradc_ir.core.sizes import Size
 
 
 def atleast(rank: int) -> AnyFunction:
@@ -91,15 +96,33 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 
 def _rolled(x: Any, shift: Any, axis: int) -> Any:
-    size = x.shape[axis]
     amount = array(shift).known
-    if amount is not None and isinstance(size, int):
-        cut = (size - int(amount)) % size if size else 0
-        if cut == 0:
-            return x
-        parts = [x[along(axis, slice(cut, None))], x[along(axis, slice(None, cut))]]
-        return shaping.concatenate(parts, axis)
-    return x[along(axis, (numpy.arange(size) - shift) % array(size))]
+    if amount is None:
+        size = x.shape[axis]
+        return x[along(axis, (numpy.arange(size) - shift) % array(size))]
+    value = read(x)
+    shape = value.type.shape
+    distance = _distance(abs(int(amount)), shape[axis])
+    if distance == 0:
+        return x
+    cut = shape[axis] - distance if amount > 0 else distance
+
+    def part(start: Size, size: Size) -> Value:
+        starts = with_size((0,) * len(shape), axis, start)
+        return build.slice(value, starts, with_size(shape, axis, size), (1,) * len(shape))
+
+    # of an axis without elements a part may start anywhere
+    start = 1 if amount == -1 else cut
+    parts = [part(start, shape[axis] - cut), part(0, cut)]
+    return make(running(), build.concatenate(parts, axis))
+
+
+def _distance(amount: int, size: Size) -> Size:
+    """Return how far a roll goes when whole turns are left out; 0 along an axis of size 0."""
+    if amount == 1 and size != 1:
+        return sizes.minimum(size, 1)
+    least = sizes.maximum(size, 1)
+    return amount - least * sizes.floor_quotient(amount, least)
 
 
 @numpy_function("rot90", view=True)
