@@ -20,6 +20,7 @@ del announce
 
 if TYPE_CHECKING:
     from gradc import compat as compat
+    from gradc import distributed as distributed
     from gradc import rules as rules
     from gradc import special as special
     from gradc import testing as testing
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from gradc.interop.jax_function import jax_function as jax_function
     from gradc.interop.pytensor_op import pytensor_op as pytensor_op
     from gradc.interop.torch_function import torch_function as torch_function
+    from gradc.row_sums.sums import sums as sums
     from gradc.rules.user.register import rule as rule
     from gradc.solving.fixed_point import fixed_point as fixed_point
     from gradc.solving.implicit import implicit as implicit
@@ -131,6 +133,7 @@ _PLACES = {
     "gradc.tracing.record.primitives": ("exactly", "stop_gradient"),
     "gradc.tracing.record.debug_print": ("debug_print",),
     "gradc.api.sparse_transforms": ("sparse_hessian", "sparse_jacobian"),
+    "gradc.row_sums.sums": ("sums",),
     "gradc.api.transforms": (
         "grad",
         "hessian",
@@ -166,7 +169,7 @@ _PLACES = {
     ),
 }
 _MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
-_SUBMODULES = ("compat", "rules", "special", "testing")
+_SUBMODULES = ("compat", "distributed", "rules", "special", "testing")
 
 __all__ = [*_MODULE_OF, *_SUBMODULES]
 

@@ -1,0 +1,1 @@
+"""Functions that are sums over rows, cut into parts that know some of the rows each."""
