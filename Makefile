@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets
+.PHONY: help demo demo-scale test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse bench-scale targets
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,14 +18,18 @@ help: ## print these lines
 demo: $(VENV)/.test ## fit a logistic regression to real data, explain it, export it to C
 	$(BIN)/python examples/breast_cancer.py
 
+demo-scale: $(VENV)/.parallel ## fit over blocks of rows on a local cluster, with the bits of one process
+	$(BIN)/python examples/fit_in_blocks.py
+
 test: $(VENV)/.test ## run the tests
 	$(PYTEST) -m "not slow" $(ARGS)
 
 test-slow: $(VENV)/.test ## run the tests of random programs and measured errors
 	$(PYTEST) -m slow $(ARGS)
 
-test-parallel: $(VENV)/.parallel ## run functions in processes of joblib, Dask and Ray
-	$(BIN)/python -m pytest tests/gradc/test_pickles.py tests/gradc/test_notebook_cells.py $(ARGS)
+test-parallel: $(VENV)/.parallel ## run functions, and sums over rows, on joblib, Dask, Ray and MPI
+	$(BIN)/python -m pytest -m "slow or not slow" tests/gradc/test_pickles.py tests/gradc/test_notebook_cells.py \
+		tests/gradc/test_distributed_engines.py "tests/test_docs.py::test_document[docs/scale-out.md]" $(ARGS)
 
 test-cache: $(VENV)/.test ## run tests twice on a cache of their own: the second time nothing is traced
 	$(BIN)/python tools/twice.py $(ARGS)
@@ -71,6 +75,9 @@ bench-interop: $(VENV)-interop/.interop ## what a call through another library c
 
 bench-sparse: $(VENV)-interop/.interop ## what sparse derivatives cost, beside CasADi's in C
 	OMP_NUM_THREADS=1 $(VENV)-interop/bin/python -m benchmarks.sparse $(ARGS)
+
+bench-scale: $(VENV)/.parallel ## how fast rows go by: in blocks and on workers of Dask's, beside NumPy there
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.scale_out $(ARGS)
 
 targets: $(VENV)-interop/.interop ## run kernels for other machines: qemu, wine, Node, wasmtime; and examples in other languages
 	tools/install_cross --all
