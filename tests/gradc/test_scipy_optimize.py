@@ -293,7 +293,11 @@ def test_what_is_refused(position: int) -> None:
 
 @pytest.mark.parametrize(
     ("at", "found", "slopes"),
-    [(0.5, 0.5, (1, 0, 0)), (1.5, 1.0, (0, 0, 1)), (-0.5, 0.0, (0, 1, 0))],
+    [
+        pytest.param(0.5, 0.5, (1, 0, 0), marks=pytest.mark.slow),
+        (1.5, 1.0, (0, 0, 1)),
+        pytest.param(-0.5, 0.0, (0, 1, 0), marks=pytest.mark.slow),
+    ],
 )
 def test_a_minimum_of_a_number_at_a_bound(at: float, found: float, slopes: tuple[int, ...]) -> None:
     def lowest(a, low, high):
