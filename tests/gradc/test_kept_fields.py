@@ -50,7 +50,7 @@ WRITTEN: dict[Any, tuple[str, dict[str, str]]] = {
     ),
     ApplyPolicies: ("called policies connected groups", {}),
     Policies: ("unconnected nonfinite aliases int_args", {}),
-    Options: ("stable fast debug_nans blas rules capture checkpoint", {}),
+    Options: ("stable fast debug_nans blas rules capture checkpoint threads", {}),
     Derivation: (
         "of mode has_aux policies groups",
         {"wrt": "the leaves tell it"},

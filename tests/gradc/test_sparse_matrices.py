@@ -286,3 +286,14 @@ HAS = (
 )
 def test_what_is_refused(function: Callable[[Any], Any], text: str) -> None:
     assert message(lambda: gradc.compile(function)(X)) == text
+
+
+def test_beside_distributions() -> None:
+    """What asks an object whether it is a distribution does not stumble over a sparse matrix."""
+    stats = pytest.importorskip("scipy.stats")
+
+    def both(x):
+        return stats.norm(0.0, 2.0).logpdf(sp.diags([1.0, -2.0, 1.0], [-1, 0, 1], shape=(4, 4)) @ x)
+
+    x = np.linspace(-1, 1, 4)
+    np.testing.assert_allclose(gradc.compile(both)(x), both(x), rtol=1e-14)

@@ -14,6 +14,8 @@ from gradc.tracing.registry.scipy_function import MAKERS, OBJECTS
 
 def frozen(value: Any) -> Any:
     """Return what stands in for a distribution with its parameters; other objects as they are."""
+    if not type(value).__module__.startswith("scipy.stats."):
+        return value
     distribution = getattr(value, "dist", getattr(value, "_dist", None))
     if distribution is None:
         return value
