@@ -61,15 +61,14 @@ def python_statements(
     text = statements(function, set(reserved(function)))
     writer = StatementWriter(width, brief)
     found: Statements = {}
-    numbered: dict[str, Hashable] = {}
+    numbered: dict[str, str] = {}
     for statement in text.block:
         lines = tuple(writer.statement(statement, 0))
         if isinstance(statement, Assign):
             names = ", ".join(statement.names)
             of = meaning(statement.term, numbered)
             if re.fullmatch(r"t\d*(_\d+)?", names):
-                # by its hash: what is deeply nested takes long to compare
-                names, of = "", hash(of)
+                names = ""
                 numbered[statement.names[0]] = of
             found[", ".join(statement.names)] = Written(lines, (names, of))
         else:

@@ -7,7 +7,8 @@ it says nothing about how sums are rounded.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -163,20 +164,22 @@ def _product(coefficient: Fraction, powers: dict[Term, int]) -> Term:
     return spread("product", parts, (coefficient, tuple([power for _, power in ordered])))
 
 
-def meaning(term: Term, known: Mapping[str, Hashable]) -> Hashable:
+def meaning(term: Term, known: Mapping[str, str]) -> str:
     """Return what is equal for terms that differ in the order of what is added or multiplied.
 
-    ``known`` are the meanings of variables whose names mean nothing.
+    It is a digest: what is deeply nested takes long to compare. ``known`` are the meanings of
+    variables whose names mean nothing.
     """
-    parts = tuple([meaning(part, known) for part in term.parts])
+    if term.head == "name" and term.detail in known:
+        return known[term.detail]
+    parts = [meaning(part, known) for part in term.parts]
+    of: Any = term.detail
     match term.head:
-        case "name":
-            name: str = term.detail
-            return known.get(name, name)
         case "sum":
-            coefficients, constant = term.detail
-            return "sum", frozenset(zip(parts, coefficients)), constant
+            coefficients, of = term.detail
+            parts = sorted(map(repr, zip(parts, coefficients)))
         case "product":
-            coefficient, powers = term.detail
-            return "product", frozenset(zip(parts, powers)), coefficient
-    return term.head, parts, term.detail
+            of, powers = term.detail
+            parts = sorted(map(repr, zip(parts, powers)))
+    text = repr((term.head, parts, of))
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
