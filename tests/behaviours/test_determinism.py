@@ -157,6 +157,7 @@ def test_b42_two_processes_give_the_same_bits() -> None:
     assert runs.pop().startswith(("0x", "-0x"))
 
 
+@pytest.mark.slow
 @both_dtypes
 def test_b43_each_input_s_gradient_by_itself_has_the_same_bits(dtype: Any) -> None:
     a, b, u = arguments(3, dtype)

@@ -337,7 +337,10 @@ def test_every_excuse_is_needed(row: Excuse) -> None:
 # -- rules that meet -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("start", range(0, PAIRS, SIZE))
+@pytest.mark.parametrize(
+    "start",
+    [pytest.param(i, marks=[pytest.mark.slow] * (i > 0)) for i in range(0, PAIRS, SIZE)],
+)
 def test_pairs_pass_as_they_are_used(start: int) -> None:
     """Of rules that pass by themselves: the others are known."""
     wrong = []

@@ -118,7 +118,7 @@ def test_names_are_no_part_of_what_a_function_is() -> None:
     assert str(graphs[0]) == str(gradc.compile(f).ir("x: f64"))
 
 
-@pytest.mark.parametrize("of", ["value", "grad", "hessian"])
+@pytest.mark.parametrize("of", ["value", "grad", pytest.param("hessian", marks=pytest.mark.slow)])
 def test_the_text_reads_back_with_its_names(of: str) -> None:
     compiled = gradc.compile(two_compartments)
     function = compiled.ir(SPEC, of=of)

@@ -33,13 +33,26 @@ TOPICS = (
 )
 
 
+# They take seconds; what is in them is in others.
+LONG = {
+    "source_panel_pressure",
+    "phylogeny_loglik",
+    "double_pendulum",
+    "equality_constrained_qp",
+    "beam_deflection",
+    "pipe_network_heads",
+    "heat_exchanger",
+}
+
+
 def cases() -> list[Any]:
     """Return every registered case of the corpus, named by its topic and function."""
     found = []
     for topic in TOPICS:
         for case in importlib.import_module(f"tests.corpus.{topic}").CASES:
             name = case[0].__name__
-            found.append(pytest.param(*case, id=f"{topic}-{name}"))
+            marks = [pytest.mark.slow] * (name in LONG)
+            found.append(pytest.param(*case, id=f"{topic}-{name}", marks=marks))
     return found
 
 
