@@ -159,8 +159,20 @@ def wave_over_the_reals(x: Any) -> Any:
     return mpmath.sin(x) * mpmath.exp(x / 3)
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-@pytest.mark.parametrize("make", MADE, ids=lambda make: make.__name__)
+# Each way to make one in the first program, and the first of them in each.
+EACH_IN_EACH = [
+    pytest.param(
+        make,
+        program,
+        id=f"{make.__name__}-{program.__name__}",
+        marks=[pytest.mark.slow] * (make is not MADE[0] and program is not plain),
+    )
+    for make in MADE
+    for program in PROGRAMS
+]
+
+
+@pytest.mark.parametrize(("make", "program"), EACH_IN_EACH)
 def test_both_modes_to_second_order(make: Callable[[], Function], program: Function) -> None:
     wave, exact = make(), PROGRAMS[program]
 
