@@ -34,6 +34,34 @@ _PARAMETERS = (
     "ptr %task, ptr %table, i64 %size, i64 %unit, i64 %work, i64 %threads, i64 %bytes, ptr %own"
 )
 
+# What a job is made of. ``each`` are iterations a task, ``count`` the tasks, ``next`` is the next
+# one, ``failed`` the first that has failed; ``helpers`` are at it, of which there may be ``most``;
+# ``bytes`` are of scratch, ``behind`` it is another job in the list.
+_JOB = {
+    "task": "ptr",
+    "table": "ptr",
+    "size": "i64",
+    "each": "i64",
+    "count": "i64",
+    "next": "i64",
+    "helpers": "i64",
+    "most": "i64",
+    "failed": "i64",
+    "bytes": "i64",
+    "behind": "ptr",
+    "status": "i32",
+}
+
+
+def _place(job: str, name: str) -> str:
+    """Return what computes where a part of a job is."""
+    return f"getelementptr %job, ptr %{job}, i64 0, i32 {list(_JOB).index(name)}"
+
+
+def _places(names: str) -> str:
+    """Return the lines that call the places of some parts ``%p.`` and their names."""
+    return "\n".join(f"  %p.{name} = {_place('job', name)}" for name in names.split())
+
 
 def pool_text() -> str:
     """Return the text of the pool."""
@@ -74,10 +102,8 @@ declare void @free(ptr)
 declare i64 @llvm.umin.i64(i64, i64)
 """
 
-# A job: task, table, size, iterations a task, tasks, the next task, helpers, how many there may be,
-# the first task that failed, bytes of scratch, the job behind it in the list, status.
 _STATE = f"""
-%job = type {{ ptr, ptr, i64, i64, i64, i64, i64, i64, i64, i64, ptr, i32 }}
+%job = type {{ {", ".join(_JOB.values())} }}
 
 @lock = internal global [{_ROOM} x i8] zeroinitializer, align 64
 @work = internal global [{_ROOM} x i8] zeroinitializer, align 64
@@ -120,22 +146,22 @@ ended:
 }}
 """
 
-_LIST = """
-define internal void @add(ptr %job) {
+_LIST = f"""
+define internal void @add(ptr %job) {{
   %first = load ptr, ptr @jobs
-  %link = getelementptr %job, ptr %job, i64 0, i32 10
+  %link = {_place("job", "behind")}
   store ptr %first, ptr %link
   store ptr %job, ptr @jobs
   ret void
-}
+}}
 
-define internal void @remove(ptr %job) {
+define internal void @remove(ptr %job) {{
 entry:
   br label %look
 look:
   %at = phi ptr [ @jobs, %entry ], [ %link, %past ]
   %found = load ptr, ptr %at
-  %link = getelementptr %job, ptr %found, i64 0, i32 10
+  %link = {_place("found", "behind")}
   %is = icmp eq ptr %found, %job
   br i1 %is, label %take, label %past
 past:
@@ -144,10 +170,10 @@ take:
   %behind = load ptr, ptr %link
   store ptr %behind, ptr %at
   ret void
-}
+}}
 
 ; the first job that has tasks left and wants help, or null
-define internal ptr @find() {
+define internal ptr @find() {{
 entry:
   %first = load ptr, ptr @jobs
   br label %look
@@ -156,10 +182,7 @@ look:
   %none = icmp eq ptr %job, null
   br i1 %none, label %end, label %ask
 ask:
-  %p.count = getelementptr %job, ptr %job, i64 0, i32 4
-  %p.next = getelementptr %job, ptr %job, i64 0, i32 5
-  %p.helpers = getelementptr %job, ptr %job, i64 0, i32 6
-  %p.most = getelementptr %job, ptr %job, i64 0, i32 7
+{_places("count next helpers most")}
   %count = load i64, ptr %p.count
   %next = load i64, ptr %p.next
   %helpers = load i64, ptr %p.helpers
@@ -169,27 +192,20 @@ ask:
   %both = and i1 %left, %wanted
   br i1 %both, label %end, label %past
 past:
-  %p.behind = getelementptr %job, ptr %job, i64 0, i32 10
+{_places("behind")}
   %behind = load ptr, ptr %p.behind
   br label %look
 end:
   ret ptr %job
-}
+}}
 """
 
 # The lock is held before and after. Tasks are taken in order: behind one that failed none is begun,
 # and of several that did the first one says how the call ends, as if there were one thread.
-_TASKS = """
-define internal void @take_part(ptr %job, ptr %own) {
+_TASKS = f"""
+define internal void @take_part(ptr %job, ptr %own) {{
 entry:
-  %p.task = getelementptr %job, ptr %job, i64 0, i32 0
-  %p.table = getelementptr %job, ptr %job, i64 0, i32 1
-  %p.size = getelementptr %job, ptr %job, i64 0, i32 2
-  %p.each = getelementptr %job, ptr %job, i64 0, i32 3
-  %p.count = getelementptr %job, ptr %job, i64 0, i32 4
-  %p.next = getelementptr %job, ptr %job, i64 0, i32 5
-  %p.failed = getelementptr %job, ptr %job, i64 0, i32 8
-  %p.status = getelementptr %job, ptr %job, i64 0, i32 11
+{_places("task table size each count next failed status")}
   %task = load ptr, ptr %p.task
   %table = load ptr, ptr %p.table
   %size = load i64, ptr %p.size
@@ -223,7 +239,7 @@ note:
   br label %again
 end:
   ret void
-}
+}}
 """
 
 
@@ -250,8 +266,7 @@ sleep:
   call i32 @pthread_cond_wait(ptr @work, ptr @lock)
   br label %again
 help:
-  %p.helpers = getelementptr %job, ptr %job, i64 0, i32 6
-  %p.bytes = getelementptr %job, ptr %job, i64 0, i32 9
+{_places("helpers bytes")}
   %helpers = load i64, ptr %p.helpers
   %one.more = add i64 %helpers, 1
   store i64 %one.more, ptr %p.helpers
@@ -343,14 +358,13 @@ end:
 
 def _run() -> str:
     """Return what a kernel calls: it cuts a loop into tasks, and has them run."""
-    fields = {
-        0: "ptr %task", 1: "ptr %table", 2: "i64 %size", 3: "i64 %each", 4: "i64 %count",
-        5: "i64 0", 6: "i64 0", 7: "i64 %most", 8: "i64 -1", 9: "i64 %bytes", 11: "i32 0",
+    begun = {
+        "task": "ptr %task", "table": "ptr %table", "size": "i64 %size", "each": "i64 %each",
+        "count": "i64 %count", "next": "i64 0", "helpers": "i64 0", "most": "i64 %most",
+        "failed": "i64 -1", "bytes": "i64 %bytes", "status": "i32 0",
     }  # fmt: skip
     stored = "\n".join(
-        f"  %f{number} = getelementptr %job, ptr %job, i64 0, i32 {number}\n"
-        f"  store {value}, ptr %f{number}"
-        for number, value in fields.items()
+        f"{_places(name)}\n  store {value}, ptr %p.{name}" for name, value in begun.items()
     )
     return f"""
 define i32 @{OWN}({_PARAMETERS}) {{
@@ -402,7 +416,7 @@ begin:
   call void @remove(ptr %job)
   br label %wait
 wait:
-  %helpers = load i64, ptr %f6
+  %helpers = load i64, ptr %p.helpers
   %busy = icmp ne i64 %helpers, 0
   br i1 %busy, label %sleep, label %leave
 sleep:
@@ -410,7 +424,7 @@ sleep:
   br label %wait
 leave:
   call i32 @pthread_mutex_unlock(ptr @lock)
-  %status = load i32, ptr %f11
+  %status = load i32, ptr %p.status
   ret i32 %status
 }}
 """
