@@ -11,8 +11,9 @@ from gradc.row_sums.row_axes import over_rows
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.graphs.in_turn import contracted_in_turn, logsumexp_in_turn, reduced_in_turn
 from gradc_ir.meaning.norms import SCALES
-from gradc_ir.ops.linalg import condition_of, contracted, parse_spec, print_spec
+from gradc_ir.ops.linalg import contracted
 
 
 def spelled(function: Function) -> Function:
@@ -31,44 +32,23 @@ def _is_composite(node: Node) -> bool:
 def _spell(node: Node, operands: Sequence[Value]) -> Value:
     if node.op.name == "contract":
         x, y = operands
-        return _contraction(x, y, node.attributes["spec"])
+        return contracted_in_turn(x, y, node.attributes["spec"])
     axes = tuple(node.attributes["axes"])
     if node.op.name == "logsumexp":
-        return _logsumexp(operands[0], axes)
+        return logsumexp_in_turn(operands[0], axes)
     if node.op.name == "norm":
         return _norm(operands[0], axes)
-    return _reduced(node.op.name, operands[0], axes)
-
-
-def _reduced(name: str, x: Value, axes: Sequence[int]) -> Value:
-    for axis in sorted(axes, reverse=True):
-        x = build.apply(name, x, axes=(axis,))
-    return x
-
-
-def _logsumexp(x: Value, axes: tuple[int, ...]) -> Value:
-    largest = _reduced("reduce_max", x, axes)
-    finite = build.select(build.lt(build.abs(largest), float("inf")), largest, 0.0)
-    kept = tuple(axis for axis in range(x.type.rank) if axis not in axes)
-    shifted = build.exp(x - build.broadcast(finite, x.type.shape, kept))
-    return build.log(_reduced("reduce_sum", shifted, axes)) + finite
+    return reduced_in_turn(node.op.name, operands[0], axes)
 
 
 def _norm(x: Value, axes: tuple[int, ...]) -> Value:
     """Return the root of three sums, of which one counts: so one pass over the rows is enough."""
     least, up, down = SCALES[x.type.dtype.bytes]
-    total = _reduced("reduce_sum", x * x, axes)
+    total = reduced_in_turn("reduce_sum", x * x, axes)
     larger, smaller = x * build.full_like(x, up), x * build.full_like(x, down)
-    of_tiny = build.sqrt(_reduced("reduce_sum", larger * larger, axes))
-    of_huge = build.sqrt(_reduced("reduce_sum", smaller * smaller, axes))
+    of_tiny = build.sqrt(reduced_in_turn("reduce_sum", larger * larger, axes))
+    of_huge = build.sqrt(reduced_in_turn("reduce_sum", smaller * smaller, axes))
     tiny = build.lt(total, build.full_like(total, least))
     huge = build.eq(total, build.full_like(total, float("inf")))
     plain = build.select(huge, of_huge * build.full_like(total, up), build.sqrt(total))
     return build.select(tiny, of_tiny * build.full_like(total, down), plain)
-
-
-def _contraction(x: Value, y: Value, spec: str) -> Value:
-    left, right, result = parse_spec(spec)
-    outer = contracted(spec)[:-1]
-    inner = build.contract(x, y, print_spec(left, right, result + outer, condition_of(spec)))
-    return _reduced("reduce_sum", inner, range(len(result), len(result) + len(outer)))

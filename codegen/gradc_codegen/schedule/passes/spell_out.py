@@ -14,13 +14,14 @@ from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Op
 from gradc_ir.core.sizes import product
+from gradc_ir.graphs.in_turn import contracted_in_turn, logsumexp_in_turn, reduced_in_turn
 from gradc_ir.graphs.matrices import solution_by_lu
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.interpreter import composed
 from gradc_ir.meaning import functions
 from gradc_ir.meaning.norms import SCALES
 from gradc_ir.ops import TABLE
-from gradc_ir.ops.linalg import condition_of, contracted, parse_spec, print_spec
+from gradc_ir.ops.linalg import contracted
 
 _SPELLED_OUT = ("logsumexp", "norm", "solve", *composed.BODIES)
 
@@ -126,7 +127,7 @@ def _expand(node: Node, operands: list[Value]) -> Value:
     if name in _OF_DOUBLE:
         return build.active().apply(_OF_DOUBLE[name], (_half(operands[0]),), {}).results[0]
     if name == "logsumexp":
-        return _expand_logsumexp(operands[0], node.attributes["axes"])
+        return logsumexp_in_turn(operands[0], node.attributes["axes"])
     if name == "norm":
         return _expand_norm(operands[0], node.attributes["axes"])
     if name in composed.BODIES:
@@ -134,9 +135,9 @@ def _expand(node: Node, operands: list[Value]) -> Value:
     if name == "solve":
         return solution_by_lu(*operands, from_transposed=node.attributes["transposed"])
     if node.op.family == "reduce":
-        return _reduce(name, operands[0], node.attributes["axes"])
+        return reduced_in_turn(name, operands[0], node.attributes["axes"])
     if name == "contract":
-        return _expand_contract(operands[0], operands[1], node.attributes["spec"])
+        return contracted_in_turn(operands[0], operands[1], node.attributes["spec"])
     return _flatten_scatter(node, operands)
 
 
@@ -148,20 +149,6 @@ def _is_double(x: Value) -> bool:
 def _half(double: Value) -> Value:
     x, factor = double.operands
     return x if scalar_constant(factor) == 2 else build.neg(x)
-
-
-def _reduce(name: str, x: Value, axes: tuple[int, ...]) -> Value:
-    for axis in sorted(axes, reverse=True):
-        x = build.apply(name, x, axes=(axis,))
-    return x
-
-
-def _expand_logsumexp(x: Value, axes: tuple[int, ...]) -> Value:
-    largest = _reduce("reduce_max", x, axes)
-    finite = build.select(build.lt(build.abs(largest), float("inf")), largest, 0.0)
-    kept = tuple(axis for axis in range(x.type.rank) if axis not in axes)
-    shifted = build.exp(x - build.broadcast(finite, x.type.shape, kept))
-    return build.log(_reduce("reduce_sum", shifted, axes)) + finite
 
 
 def _rare_sum(x: Value, flag: Value, axes: tuple[int, ...]) -> Value:
@@ -176,7 +163,7 @@ def _rare_sum(x: Value, flag: Value, axes: tuple[int, ...]) -> Value:
 
 def _expand_norm(x: Value, axes: tuple[int, ...]) -> Value:
     """Rows whose sum of squares leaves the range are scaled, and summed again."""
-    total = _reduce("reduce_sum", x * x, axes)
+    total = reduced_in_turn("reduce_sum", x * x, axes)
     least, up, down = SCALES[x.type.dtype.bytes]
     tiny = build.lt(total, build.full_like(total, least))
     rare = build.logical_or(tiny, build.eq(total, build.full_like(total, math.inf)))
@@ -185,14 +172,6 @@ def _expand_norm(x: Value, axes: tuple[int, ...]) -> Value:
     scaled = x * build.broadcast(build.select(tiny, ups, downs), x.type.shape, kept)
     again = build.sqrt(_rare_sum(scaled * scaled, rare, axes))
     return build.select(rare, again * build.select(tiny, downs, ups), build.sqrt(total))
-
-
-def _expand_contract(x: Value, y: Value, spec: str) -> Value:
-    """The last label is joined by fma; the labels before it are sums of those, last first."""
-    left, right, result = parse_spec(spec)
-    outer = contracted(spec)[:-1]
-    inner = build.contract(x, y, print_spec(left, right, result + outer, condition_of(spec)))
-    return _reduce("reduce_sum", inner, tuple(range(len(result), len(result) + len(outer))))
 
 
 def _flatten_scatter(node: Node, operands: list[Value]) -> Value:
