@@ -27,7 +27,7 @@ from gradc_ir.telling.phases import DISK, LLVM, SCHEDULE, phase
 if TYPE_CHECKING:
     from gradc_codegen.machine.optimize import Optimized
     from gradc_codegen.nest.loop_nest import LoopNest
-    from gradc_codegen.schedule.tasks import Division
+    from gradc_codegen.threads.divide import Division
 
 _NAME = "gradc_kernel"
 
@@ -117,7 +117,7 @@ class Compilation:
     @cached_property
     def divisions(self) -> list[Division]:
         """What became of the outermost loops when they were divided into tasks."""
-        from gradc_codegen.schedule.tasks import divide
+        from gradc_codegen.threads.divide import divide
 
         return divide(self._scheduled) if self.threads > 1 else []
 

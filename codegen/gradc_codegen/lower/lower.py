@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from gradc_codegen.abi import Signature, Status
-from gradc_codegen.arrays.whole_array_ops import WHOLE, arrays_of
-from gradc_codegen.arrays.whole_array_site import Site
 from gradc_codegen.lower.bundles import write_bundle
-from gradc_codegen.lower.control.control import Control
 from gradc_codegen.lower.elements import Elements
 from gradc_codegen.lower.loops.interior_blocks import with_interior
 from gradc_codegen.lower.loops.rare_loops import where_needed
@@ -27,8 +24,18 @@ from gradc_codegen.lower.reducing.running import Running, narrowed
 from gradc_codegen.lower.row_stores import RowStores
 from gradc_codegen.lower.transpose_blocks import transpose
 from gradc_codegen.lower.triangular_bounds import counts
-from gradc_codegen.nest.carry_storage import Way, left_open, ways
-from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Part, Statement, StatementKind, Tasks
+from gradc_codegen.lower.whole_arrays import WholeArrays
+from gradc_codegen.nest.carry_storage import Way, ways
+from gradc_codegen.nest.loop_nest import (
+    Item,
+    Items,
+    Loop,
+    LoopNest,
+    Part,
+    Statement,
+    StatementKind,
+    Tasks,
+)
 from gradc_codegen.scalar.lower_scalar import lower_scalar, lower_word, select
 from gradc_codegen.schedule.lanes import functions_among, functions_in
 from gradc_codegen.schedule.schedule import schedule
@@ -37,7 +44,7 @@ from gradc_codegen.storage.storage import Plan
 from gradc_codegen.text.indices import Lane
 from gradc_codegen.text.module import ANY_MACHINE, Machine, Module, literal
 from gradc_codegen.text.writer import Writer
-from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.graph import Function, Node
 
 
 def lower(function: Function, name: str, blas: bool = False, machine: Machine = ANY_MACHINE) -> str:
@@ -93,10 +100,11 @@ class FunctionLowering:
         has_work = self._is_part or nest.is_body
         arena = "%work" if has_work else "%arena" if made.needs_work else "null"
         self.elements = Elements(self.writer, made, arena)
-        self.elements.own = "%own"  # of a part
+        self.elements.own = "%own" if made.own else "null"  # of a part
         self.indices: dict[Loop, str] = dict(indices or {})
         self.running: dict[Statement, Running] = {}
         self._outputs = Outputs(self.elements, made)
+        self._whole_arrays = WholeArrays(self, nest, made, self._outputs)
         self.rows = RowStores(self.writer)
         self._refusals: dict[Status, str] = {}
         self._bodies: dict[tuple[Node, int], Body] = {}
@@ -113,10 +121,6 @@ class FunctionLowering:
         self._finish()
         head = f"define i32 @{self._name}({self._signature.llvm_parameters})"
         self._module.functions.append(writer.text(head))
-
-    @cached_property
-    def _left_open(self) -> Container[Value]:
-        return left_open(self._nest.function)
 
     # -- bodies of loops and branches --------------------------------------------------------------
 
@@ -145,6 +149,7 @@ class FunctionLowering:
         inner = FunctionLowering(self._module, name, nest, made, signature, self._symbols)
         few = functions_among(nest.statements) <= MOST_INLINED
         inner.writer.runs_often = repeats and few
+        inner.elements.own = own_place(inner.writer, made, inner.elements.arena)
         parameters = signature.llvm_parameters_of_body(nest.overwrites)
         inner.body_of(nest.body)
         # once it is inlined, LLVM takes two places for apart in all steps that are in one
@@ -245,6 +250,9 @@ class FunctionLowering:
 
     def _loop(self, loop: Loop) -> None:
         self.rows.flush()
+        if isinstance(loop, Items):
+            self.body_of(loop.body)
+            return
         size = undecided(self, loop, self._plan)
         if size is not None:
             write_both(self, loop, size)
@@ -256,6 +264,9 @@ class FunctionLowering:
 
     def turns(self, loop: Loop, running: list[Running], bounds: Bounds | None = None) -> None:
         """Write a loop whose reductions have begun; ``bounds``: one chunk, or a range, of it."""
+        if isinstance(loop, Items):
+            self._whole_arrays.write(loop.statement, bounds)
+            return
         writer, horizontal = self.writer, self.elements.horizontal
         grouped = [made for made in running if made.grouped]
         start, end = bounds or ("0", writer.size(loop.size))
@@ -328,7 +339,7 @@ class FunctionLowering:
             self._finished(statement, lower_scalar(self.writer, node, operands), [])
             return
         if statement.kind is StatementKind.WHOLE:
-            self._whole(statement)
+            self._whole_arrays.write(statement, None)
             return
         own = self._own(statement)
         if statement.kind is StatementKind.SCATTER:
@@ -397,43 +408,7 @@ class FunctionLowering:
         if not statement.dims or (is_whole and storage.lanes > 1):
             self.writer.remember((value, index), register)
 
-    def _whole(self, statement: Statement) -> None:
-        """Write an op on whole arrays; what nobody reads is not computed where nobody wants it."""
-        storage = self._plan.storage[statement.value]
-        if storage.is_output_only and not self._plan.all_wanted:
-            wanted = self.elements.wanted(storage.output)
-            self.writer.where(wanted, lambda: self._write_whole(statement))
-        else:
-            self._write_whole(statement)
-
-    def _write_whole(self, statement: Statement) -> None:
-        elements, node = self.elements, statement.node
-        scratch = tuple(map(elements.pointer, self._plan.scratch[statement]))
-        bodies = self._nest.bodies.get(node)
-        if bodies is not None:
-            shares = self._nest.shares
-            control = Control(self, node, bodies, shares, scratch, self._left_open)
-            for value, register in control.write().items():
-                elements.registers[value] = register
-                for output in statement.outputs:
-                    if self._nest.function.results[output] is value:
-                        dtype = value.type.dtype
-                        place = self._outputs.scalar(output, dtype)
-                        elements.store(place, dtype, register)
-            return
-        WHOLE[node.op.name].write(
-            Site(
-                self.writer,
-                node,
-                tuple(map(elements.whole, arrays_of(node))),
-                tuple(map(elements.whole, node.results)),
-                scratch,
-                lambda condition: self.refuse(condition, Status.SIZE),
-                self._check,
-            )
-        )
-
-    def _check(self, status: str) -> None:
+    def check(self, status: str) -> None:
         """Return what a function of C returned, where that is not OK."""
         self.fails = True
         self.writer.return_unless_ok(status)

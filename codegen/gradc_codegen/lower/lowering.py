@@ -55,6 +55,9 @@ class Lowering(Protocol):
     def refuse(self, condition: str, status: Status) -> None:
         """Return a status where a condition holds."""
 
+    def check(self, status: str) -> None:
+        """Return what a function of C returned, where that is not OK."""
+
     def body_of(self, body: Sequence[Item]) -> None:
         """Write the items of a loop's body, or of the whole nest."""
 
