@@ -76,12 +76,14 @@ class Machine:
     permutes: whether an instruction permutes the numbers of a register of 32 bytes, each by an
         index of its own.
     pointer_bits: how wide a pointer is, and with it C's ``size_t``.
+    is_small: whether its memory is so small that code is short before it is fast.
     """
 
     is_wide: bool = False
     splits: bool = False
     permutes: bool = False
     pointer_bits: int = 64
+    is_small: bool = False
 
     @property
     def vector_bytes(self) -> int:

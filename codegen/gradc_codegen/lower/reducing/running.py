@@ -18,6 +18,7 @@ from collections.abc import Callable
 from gradc_codegen.lower import triangular_bounds
 from gradc_codegen.lower.elements import Elements
 from gradc_codegen.lower.horizontal_reductions import Joined
+from gradc_codegen.lower.reducing import short_code
 from gradc_codegen.lower.reducing.cells import Cell, Cells
 from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.nest.rare_sums import summands
@@ -26,7 +27,7 @@ from gradc_codegen.storage.storage import Accumulator
 from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.vectors import element, piece, reduced
 from gradc_codegen.text.writer import Writer
-from gradc_ir.core.sizes import Size
+from gradc_ir.core.sizes import Size, product
 from gradc_ir.meaning import reduction
 from gradc_ir.ops.reduce import highest, lowest
 
@@ -99,6 +100,17 @@ class Running:
         self.cells = Cells(elements, state, index_of, self.grouped, chunk_at)
         self._chunk_at = chunk_at
 
+    @property
+    def is_short_code(self) -> bool:
+        """Whether its joins are calls of functions, one for all reductions of a kind."""
+        return self.elements.writer.module.machine.is_small
+
+    @property
+    def count(self) -> Size:
+        """How many numbers each part of the state has."""
+        dims = self.statement.dims
+        return product(dims[dim] for dim in self.state.inner) * self.state.lanes
+
     # -- the life of a reduction -------------------------------------------------------------------
 
     def begin(self) -> None:
@@ -124,13 +136,18 @@ class Running:
     def begin_chunk(self) -> None:
         """Write the chunk's start."""
         start = identity(self.statement)
-        self.cells.each(lambda own: self.cells.store(self.cells.chunk(own), start))
+        if self.is_short_code:
+            self._fill("chunk", start, self.count)
+        else:
+            self.cells.each(lambda own: self.cells.store(self.cells.chunk(own), start))
 
     def begin_group(self) -> None:
         """Write the partials' start."""
         start = identity(self.statement)
         if self.cells.row is not None:
             self.cells.store(self.cells.row, start)
+        elif self.state.along == 1 and self.is_short_code:
+            self._fill("partials", start, self.count * self.lanes)
         elif self.state.along == 1:
 
             def write(own: list[str]) -> None:
@@ -139,12 +156,19 @@ class Running:
 
             self.cells.each(write)
 
+    def _fill(self, name: str, start: str, count: Size) -> None:
+        """Write the start into all cells of a kind."""
+        short_code.fill(self.elements.writer, self.dtype, self.cells.begins(name), start, count)
+
     def join_group(self) -> None:
         """Reduce the partials into the chunk."""
         if self.cells.row is not None:
             row = self.cells.load(self.cells.row)
             chunk = self.cells.chunk(self._index_of(self.statement))
             self._join_into(chunk, self._reduced(row, self.lanes))
+        elif self.state.along == 1 and self.is_short_code:
+            places = self.cells.begins("chunk"), self.cells.begins("partials")
+            short_code.join_group(self.elements.writer, self.word, self.dtype, places, self.count)
         elif self.state.along == 1:
 
             def write(own: list[str]) -> None:
