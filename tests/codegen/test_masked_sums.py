@@ -152,3 +152,22 @@ def test_the_derivative_of_a_minimum(threads: int) -> None:
     want = -2 * np.einsum("ij,ijd->jd", weight, points[:, None, :] - centroids)
     np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-12)
     assert_same_bits(found, gradc.compile(nearest).grad(points, centroids, wrt=1))
+
+
+def test_sums_of_several_ranks_stand_behind_one_branch() -> None:
+    def weighted(points, centroids):
+        distance = np.sum((points[:, None, :] - centroids) ** 2, axis=2)
+        chosen = distance == np.min(distance, axis=1)[:, None]
+        weight = np.where(chosen, points[:, :1], 0.0)
+        return np.sum(weight, axis=0), np.sum(
+            np.where(chosen[:, :, None], points[:, None, :] * 2.0, 0.0), axis=0
+        )
+
+    random = np.random.default_rng(0)
+    compiled = gradc.compile(weighted)
+    for rows, count, width in ((70, 5, 3), (300, 40, 6), (4200, 3, 9)):
+        points = random.normal(size=(rows, width))
+        found = compiled(points, points[:count])
+        want = weighted(points, points[:count])
+        for one, other in zip(found, want, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)

@@ -75,17 +75,21 @@ class MaskedSums:
         return None, start + 1
 
     def _mask_of(self, items: Sequence[Item]) -> Mask | None:
-        """Return the one mask of sums for which alone some items are, None if there is none."""
-        inside = set(statements_of(items))
-        loops = set(loops_of(items))
-        sums = [one for one in inside if self._is_skipped(one)]
+        """Return the mask of the sums for which alone some items are, None if it is not one."""
+        sums = self._sums_among(items)
+        inside, loops = set(statements_of(items)), set(loops_of(items))
         found = {self._at(one) for one in sums}
         if len(found) != 1 or any(not self._only_serves(one, inside) for one in inside):
             return None
         mask = mask_of(sums[0])
         assert mask is not None
         varying = {dim for loop, dim in sums[0].loops if loop in loops}
-        return None if varying.intersection(mask.dims) else mask
+        if varying.intersection(mask.dims) or self._reads(mask.value, inside):
+            return None
+        return mask
+
+    def _sums_among(self, items: Sequence[Item]) -> list[Statement]:
+        return [one for one in statements_of(items) if self._is_skipped(one)]
 
     def _at(self, statement: Statement) -> tuple[Value, tuple[Loop | None, ...], bool]:
         """Return the mask of a sum, and the loops whose indices are its own."""
@@ -118,6 +122,12 @@ class MaskedSums:
                     self._readers.setdefault(producer, []).append(reader)
         return self._readers.get(statement, [])
 
+    def _reads(self, value: Value, inside: set[Statement]) -> bool:
+        """Whether a value is made by a statement among some items, or of what one makes."""
+        if value in self._plan.storage:
+            return any(value in statement.values for statement in inside)
+        return any(self._reads(operand, inside) for operand in value.operands)
+
     def _may_fail(self, values: Sequence[Value]) -> bool:
         """Whether to compute what no statement has may fail."""
         return any(
@@ -132,7 +142,7 @@ class MaskedSums:
         """Write items behind a branch."""
         lowering, elements = self._lowering, self._lowering.elements
         writer = lowering.writer
-        sums = [one for one in statements_of(items) if self._is_skipped(one)]
+        sums = self._sums_among(items)
         lowering.rows.flush()
         elements.horizontal.flush()
         own = lowering.running[sums[0]].own
