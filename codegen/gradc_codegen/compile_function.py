@@ -103,6 +103,7 @@ class Compilation:
     splits: whether products are rounded before they are added, for CPUs without fma.
     code: the result that says which check of the function's has failed.
     threads: on how many threads long loops run, in this process.
+    has_runner: whether its caller says what runs tasks, instead.
     """
 
     function: Function
@@ -113,13 +114,14 @@ class Compilation:
     splits: bool = False
     code: int | None = None
     threads: int = 1
+    has_runner: bool = False
 
     @cached_property
     def divisions(self) -> list[Division]:
         """What became of the outermost loops when they were divided into tasks."""
         from gradc_codegen.threads.divide import divide
 
-        return divide(self._scheduled) if self.threads > 1 else []
+        return divide(self._scheduled) if self.threads > 1 or self.has_runner else []
 
     @property
     def nest(self) -> LoopNest:
@@ -142,7 +144,7 @@ class Compilation:
         from gradc_codegen.lower.lower import lower_nest
 
         machine = machine_of(target(self.cpu, self.triple), self.splits)
-        return lower_nest(self.nest, self.name, machine)
+        return lower_nest(self.nest, self.name, machine, self.has_runner)
 
     @property
     def assembly(self) -> str:
@@ -194,6 +196,7 @@ def compile_object(
     level: int | None = None,
     more: Mapping[str, Sequence[str]] | None = None,
     own_doubles: bool = False,
+    parallel: bool = False,
 ) -> ObjectFile:
     """Return functions as kernels for C, each with the checks of its arguments.
 
@@ -206,6 +209,7 @@ def compile_object(
     level: how hard LLVM tries, 0, 1 or 2; None chooses by size.
     more: texts of further modules, each with the functions it defines for others.
     own_doubles: whether functions of the object's own compute with doubles where the CPU does not.
+    parallel: whether each brings ``NAME_parallel`` along, whose caller says what runs tasks.
 
     Raises
     ------
@@ -213,6 +217,7 @@ def compile_object(
     """
     from gradc_codegen.files.stack_use import worst_stack
     from gradc_codegen.interface.c_guard import PROBE, PROBED_BYTES, guard_text, kernel_name
+    from gradc_codegen.interface.c_parallel import parallel_name, parallel_symbols, parallel_text
     from gradc_codegen.libraries.routines import routines_in
     from gradc_codegen.machine.helpers import helpers_in
     from gradc_codegen.machine.machine_code import machine_code
@@ -223,8 +228,17 @@ def compile_object(
     probes = machine.format == "coff"
     for name, function in functions.items():
         kernel = Compilation(function, kernel_name(name), blas, cpu, triple, splits)
-        texts += [kernel.llvm, guard_text(function, name, bits, (orders or {}).get(name), probes)]
+        order = (orders or {}).get(name)
+        texts += [kernel.llvm, guard_text(function, name, bits, order, probes)]
+        if parallel:
+            form = parallel_name(name)
+            kernel = Compilation(
+                function, kernel_name(form), blas, cpu, triple, splits, has_runner=True
+            )
+            texts += [kernel.llvm, parallel_text(function, form, bits, order, probes)]
     exported = [symbol for name in functions for symbol in (name, f"{name}_worksize")]
+    if parallel:
+        exported += [symbol for name in functions for symbol in parallel_symbols(name)]
     exported += [symbol for symbols in (more or {}).values() for symbol in symbols]
 
     def made_of(texts: Sequence[str]) -> tuple[Optimized, str, bytes]:
