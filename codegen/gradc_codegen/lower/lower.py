@@ -15,11 +15,17 @@ from gradc_codegen.lower.loops.register_tiles import inner_of, write_tiles
 from gradc_codegen.lower.loops.short_sums import undecided, write_both
 from gradc_codegen.lower.loops.tasks import write_tasks
 from gradc_codegen.lower.loops.unroll import unrolled_by, write_unrolled
-from gradc_codegen.lower.lowering import Body, Bounds
+from gradc_codegen.lower.lowering import RUNNER, Body, Bounds
 from gradc_codegen.lower.outputs import Outputs
 from gradc_codegen.lower.parts import MOST_INLINED, Parts
 from gradc_codegen.lower.pieces import write_piece, write_scattered
-from gradc_codegen.lower.prologue import checks_of, own_place, symbols_of, write_worksize
+from gradc_codegen.lower.prologue import (
+    checks_of,
+    own_place,
+    symbols_of,
+    write_own_bytes,
+    write_worksize,
+)
 from gradc_codegen.lower.reducing.groups import write_chunk, write_groups
 from gradc_codegen.lower.reducing.running import Running, narrowed
 from gradc_codegen.lower.row_stores import RowStores
@@ -60,13 +66,20 @@ def lower(function: Function, name: str, blas: bool = False, machine: Machine = 
     return lower_nest(schedule(function, blas), name, machine)
 
 
-def lower_nest(nest: LoopNest, name: str, machine: Machine = ANY_MACHINE) -> str:
-    """Return LLVM text of a module for a loop nest, as :func:`lower` does for a function."""
+def lower_nest(
+    nest: LoopNest, name: str, machine: Machine = ANY_MACHINE, has_runner: bool = False
+) -> str:
+    """Return LLVM text of a module for a loop nest, as :func:`lower` does for a function.
+
+    ``has_runner``: whether the kernel is told, by one argument more, what runs its tasks.
+    """
     signature = Signature.of(nest.function)
-    module = Module(name, machine)
+    module = Module(name, machine, has_runner)
     made = plan(nest)
     FunctionLowering(module, name, nest, made, signature, symbols_of(nest)).main()
     write_worksize(module, nest, made, signature)
+    if has_runner:
+        write_own_bytes(module, nest, made, signature)
     return str(module)
 
 
@@ -121,7 +134,8 @@ class FunctionLowering:
         self.elements.own = own_place(writer, self._plan, self.elements.arena)
         self.body_of(self._nest.body)
         self._finish()
-        head = f"define i32 @{self._name}({self._signature.llvm_parameters})"
+        parameters = ", ".join([self._signature.llvm_parameters, *self.runner])
+        head = f"define i32 @{self._name}({parameters})"
         self._module.functions.append(writer.text(head))
 
     # -- bodies of loops and branches --------------------------------------------------------------
@@ -130,6 +144,11 @@ class FunctionLowering:
     def sizes(self) -> str:
         """The sizes as arguments of a call."""
         return ", ".join(f"i64 {size}" for size in self._symbols.values())
+
+    @property
+    def runner(self) -> list[str]:
+        """What runs tasks, as an argument of all functions of a module that has it."""
+        return [f"ptr {RUNNER}"] if self._module.has_runner else []
 
     def body(self, node: Node, position: int) -> Body:
         """Return a body of a node of control flow as a function of the module."""
@@ -152,7 +171,8 @@ class FunctionLowering:
         few = functions_among(nest.statements) <= MOST_INLINED
         inner.writer.runs_often = repeats and few
         inner.elements.own = own_place(inner.writer, made, inner.elements.arena)
-        parameters = signature.llvm_parameters_of_body(nest.overwrites)
+        given = signature.llvm_parameters_of_body(nest.overwrites)
+        parameters = ", ".join([given, *self.runner])
         inner.body_of(nest.body)
         # once it is inlined, LLVM takes two places for apart in all steps that are in one
         self._define(inner, f"@{name}({parameters}){' noinline' if swaps else ''}")
@@ -212,7 +232,7 @@ class FunctionLowering:
             write_tasks(self, part, self._plan, name, arguments, function)
             return
         own = [f"ptr {self.elements.own}"] if self._plan.own else []
-        self._parts.call(part, name, [*arguments, *own])
+        self._parts.call(part, name, [*arguments, *own, *self.runner])
 
     def _begin_part(
         self, name: str, indices: dict[Loop, str], in_rest: bool
@@ -226,7 +246,8 @@ class FunctionLowering:
         def end(parameters: list[str], attributes: str) -> None:
             given = self._signature.llvm_parameters_of_body(self._nest.overwrites)
             own = ["ptr noalias %own"] if self._plan.own else []
-            self._define(inner, f"@{name}({', '.join([given, *own, *parameters])}) {attributes}")
+            every = ", ".join([given, *own, *self.runner, *parameters])
+            self._define(inner, f"@{name}({every}) {attributes}")
 
         return inner, end
 
