@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic bench-sympy gradbench measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets demo-scale bench-scale bench-size
+.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic bench-sympy gradbench measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets demo-scale bench-scale bench-size races
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,6 +98,9 @@ cross: $(VENV)/.test ## compare the bits of kernels for other machines, run by q
 
 sanitize: $(VENV)/.test ## run exported kernels between forbidden pages, in nests and through gradc.external
 	$(BIN)/python tools/sanitize.py $(ARGS)
+
+races: $(VENV)/.test ## look for data races in the pool of threads and in kernels, by ThreadSanitizer
+	$(BIN)/python tools/races.py $(ARGS)
 
 accuracy: $(VENV)/.test ## bits of error of values and gradients, beside naive NumPy
 	$(BIN)/python -m benchmarks.accuracy.run $(ARGS)
