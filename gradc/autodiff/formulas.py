@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, MutableMapping
-from typing import NamedTuple
 
 from gradc.autodiff.cotangents import masks
 from gradc.autodiff.cotangents.masks import Cotangent
@@ -18,6 +17,7 @@ from gradc.autodiff.table import Site, derivative_of
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.location import derivatives, parts
+from gradc_ir.quick_classes import NamedTuple
 
 # Of more leaves, a formula's partials are more work than tangents that go step by step.
 _MOST_LEAVES = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from gradc.autodiff import zeros
 from gradc.autodiff.active import active_values
@@ -22,6 +22,7 @@ from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ShapeError
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.location import Lines, derivatives
+from gradc_ir.quick_classes import NamedTuple
 
 
 class Pulled(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from gradc.autodiff import zeros
 from gradc.autodiff.cotangents import masks
@@ -16,6 +16,7 @@ from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Attributes, Op
 from gradc_ir.core.types import DType
 from gradc_ir.errors import NoGradientError
+from gradc_ir.quick_classes import NamedTuple
 
 Tangents: TypeAlias = Sequence[Value | None]
 Cotangents: TypeAlias = Sequence[Cotangent | None]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from gradc.calls.options import unknown_option
 from gradc_ir.errors import PolicyError
+from gradc_ir.quick_classes import dataclass
 
 CHOICES = {
     "unconnected": ("zero", "none", "raise"),

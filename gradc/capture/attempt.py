@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from gradc.capture.building import Built, Step
@@ -35,6 +35,7 @@ from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import GradcError
+from gradc_ir.quick_classes import dataclass
 
 _MOST_PASSES = 12
 _INDEX = LeafType(Type(DType.I64), int)

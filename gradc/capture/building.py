@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gradc.capture.held.carried import Carries, Slot, split
@@ -26,6 +25,7 @@ from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
+from gradc_ir.quick_classes import dataclass
 
 _INDEX = LeafType(Type(DType.I64), int)
 

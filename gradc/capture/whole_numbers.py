@@ -8,7 +8,6 @@ looked at for all steps, and where an integer would be too large the loop is not
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from gradc.capture.held.uniform import NotUniform
@@ -19,6 +18,7 @@ from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import Array, DType
 from gradc_ir.errors import TraceError
 from gradc_ir.location import Location
+from gradc_ir.quick_classes import dataclass
 
 _LARGEST = 2**63 - 1
 # A number of node evaluations that takes a fraction of a second.

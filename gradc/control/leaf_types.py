@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,6 +23,7 @@ from gradc.tracing.core.tracer import as_weak, make, read
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType, Type
+from gradc_ir.quick_classes import dataclass
 
 NumberType: TypeAlias = type
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Shape, Size
 from gradc_ir.core.types import DType
+from gradc_ir.quick_classes import dataclass
 
 
 @dataclass(frozen=True)

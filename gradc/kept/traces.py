@@ -12,7 +12,7 @@ import marshal
 import sys
 import zlib
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc.calls.derivation import Derivation
 from gradc.calls.traceable import Traceable
@@ -32,6 +32,7 @@ from gradc_ir.core.deferred import Deferred
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
+from gradc_ir.quick_classes import NamedTuple
 from gradc_ir.telling.log import log
 from gradc_ir.text.size_text import parse_size, size_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final, Protocol, TypedDict, Unpack
 
@@ -13,6 +13,7 @@ from gradc_ir.core.graph import Function, Value
 from gradc_ir.matching.choice import Entry, Looks, parse_looks
 from gradc_ir.matching.pattern import Match
 from gradc_ir.matching.rewrite import Fired, PatternRule, Rewriter
+from gradc_ir.quick_classes import dataclass
 
 Interval = tuple[float, float]
 Guard = Callable[[Match], bool]

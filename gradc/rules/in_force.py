@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc import scopes
 from gradc.rules import exact
@@ -14,6 +14,7 @@ from gradc.rules.engine import Kind, Rule
 from gradc.rules.stable.families import FAMILIES
 from gradc_ir.forks import lock_across_forks
 from gradc_ir.matching.choice import Entry, Family
+from gradc_ir.quick_classes import NamedTuple
 
 # What gradc brings along, never changed.
 OWN: dict[Kind, Sequence[Family]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc.arguments import flags
 from gradc.arguments.flags import exact_key
@@ -16,6 +16,7 @@ from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.sizes import evaluate
 from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import ShapeError
+from gradc_ir.quick_classes import NamedTuple
 
 
 class Part(NamedTuple):

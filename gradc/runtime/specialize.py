@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar, cast
 
 from gradc.calls.derivation import Derivation
@@ -30,6 +30,7 @@ from gradc_ir.core.sizes import Size, symbol
 from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.forks import Depth, give_way, lock_across_forks
+from gradc_ir.quick_classes import dataclass
 from gradc_ir.telling.log import log
 from gradc_ir.telling.phases import DISK, measured, phase, told
 

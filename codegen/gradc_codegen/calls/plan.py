@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from gradc_codegen.calls.steps import (
     Step,
 )
 from gradc_ir.core.types import Array, Type
+from gradc_ir.quick_classes import NamedTuple
 
 
 class NoPlan(Exception):

@@ -6,7 +6,7 @@ import ctypes
 import math
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array, DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.interpreter import tape
+from gradc_ir.quick_classes import NamedTuple
 
 Shape = tuple[int, ...]
 

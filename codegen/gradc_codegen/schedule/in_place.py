@@ -9,12 +9,13 @@ are then put before the update.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from gradc_codegen.nest.carry_storage import is_fill
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import users
+from gradc_ir.quick_classes import dataclass
 
 # not in memory of its own: the caller's, the module's, or that of another value
 _NOT_OURS = ("param", "constant", "reshape")

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple, TypeAlias, Union
+from typing import TypeAlias, Union
 
 from gradc.autodiff import zeros
 from gradc.autodiff.cotangents.mask import Mask, Rearrange, both, either, everywhere
@@ -21,6 +21,7 @@ from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import Type
 from gradc_ir.graphs.rearrange import scalar_constant
+from gradc_ir.quick_classes import NamedTuple
 
 # A tuple is a product, with whose factors the cotangent is multiplied one after the other.
 Partial: TypeAlias = Union[

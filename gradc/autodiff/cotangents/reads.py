@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from gradc_ir.core.builder import active
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import Axes, DType
 from gradc_ir.location import Location
+from gradc_ir.quick_classes import NamedTuple
 
 
 class Read(NamedTuple):

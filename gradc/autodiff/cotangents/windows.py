@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gradc.autodiff import zeros
 from gradc.autodiff.cotangents import masks
@@ -21,6 +20,7 @@ from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Shape, Size
 from gradc_ir.core.types import DType, Type
+from gradc_ir.quick_classes import NamedTuple
 
 
 class Window(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
 
 from gradc.rules.algebra.cancellation import sign
 from gradc.rules.algebra.factors import Product, whole
@@ -15,6 +14,7 @@ from gradc.rules.algebra.signs import plus_zero
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
+from gradc_ir.quick_classes import NamedTuple
 from gradc_ir.ranges import knowledge
 
 # Powers with whole exponents below this are taken apart as sums of products.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
 
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import ONE, Polynomial, multiplied, number, polynomial
@@ -12,6 +11,7 @@ from gradc_ir import build
 from gradc_ir.core.builder import active
 from gradc_ir.core.graph import Value
 from gradc_ir.core.walk import answered
+from gradc_ir.quick_classes import NamedTuple
 
 _PRODUCTS = frozenset({"neg", "mul", "div"})
 _MOST_FACTORS = 16

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import mul, truediv
-from typing import NamedTuple
 
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import SEEN_THROUGH, peel, rearrange, scalar_constant
+from gradc_ir.quick_classes import NamedTuple
 
 # Rules look only so far into products and sums: a fixed bound keeps passes linear.
 _DEPTH = 8

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from gradc.rules.algebra.cancellation import polynomial_difference
 from gradc.rules.algebra.difference_formulas import FORMULAS, MINUS_ONE, Side, minus_one
@@ -14,6 +13,7 @@ from gradc.rules.algebra.polynomial import number, polynomial
 from gradc_ir import build
 from gradc_ir.core.builder import remembered
 from gradc_ir.core.graph import Value
+from gradc_ir.quick_classes import NamedTuple
 
 NAMES = (*FORMULAS, *(name for name in MINUS_ONE if name not in FORMULAS))
 # Functions that are others of another argument.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gradc.rules.series import numbers
 from gradc.rules.series.orders import is_suspicious, rough_order
@@ -14,6 +14,7 @@ from gradc.rules.series.steps import ARITHMETIC, CONSTANT, VARIABLE
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import Surroundings
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, scalar_constant
+from gradc_ir.quick_classes import NamedTuple
 
 if TYPE_CHECKING:
     from gradc.rules.series.expansions import Expansion

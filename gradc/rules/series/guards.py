@@ -7,8 +7,6 @@ same number.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gradc.rules.series.steps import ARITHMETIC
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
@@ -17,6 +15,7 @@ from gradc_ir.core.walk import Surroundings, changed_bodies
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.matching.rewrite import FunctionRule, rewrite
 from gradc_ir.pipeline import PlainPass
+from gradc_ir.quick_classes import NamedTuple
 
 
 class ContinueGuards(PlainPass):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from gradc_ir.core.graph import Node, Value
+from gradc_ir.quick_classes import NamedTuple
 
 # Rearrangements, the innermost first: the names of ops and their attributes.
 Moves: TypeAlias = tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from gradc.rules.series.region import Region
 from gradc.rules.series.steps import CONSTANT, VARIABLE, Step
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import Array
+from gradc_ir.quick_classes import dataclass
 
 NEVER = math.inf  # the order of an exact number's error
 ALWAYS = -math.inf  # the order of the error where something over- or underflows on the way

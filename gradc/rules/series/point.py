@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from gradc.rules.series.precise import Context, Precise
 from gradc_ir.core.types import Array
+from gradc_ir.quick_classes import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ any others.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from gradc.tracing.core.state import Trace, running
@@ -18,6 +18,7 @@ from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Array, DType, Type
 from gradc_ir.errors import TraceError
 from gradc_ir.location import Location
+from gradc_ir.quick_classes import dataclass
 
 # Which check, and which number of its message; of POINT, which level of gradc.vmap.
 Key: TypeAlias = tuple[int, int]

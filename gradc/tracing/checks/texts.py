@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from gradc.tracing.core.state import Trace, running
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import Array
+from gradc_ir.quick_classes import dataclass
 
 _MARK = re.compile("\ue000(\\d+)\ue001")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import Array
 from gradc_ir.location import Location
+from gradc_ir.quick_classes import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import sys
 from bisect import bisect_right
 from enum import Enum
 from types import BuiltinFunctionType, CodeType, FrameType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ import gradc_ir
 from gradc.tracing.core import opaque
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 from gradc_ir.location import Lines, Location
+from gradc_ir.quick_classes import NamedTuple
 
 
 def _folder(path: str) -> str:

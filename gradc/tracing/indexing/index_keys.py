@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from gradc_ir.core import sizes
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
 from gradc_ir.errors import IndexError, TraceError
+from gradc_ir.quick_classes import NamedTuple
 
 
 class Key(NamedTuple):

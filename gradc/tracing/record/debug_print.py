@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import TraceError
 from gradc_ir.interpreter.interpret import interpret
+from gradc_ir.quick_classes import dataclass
 
 
 @dataclass(frozen=True, eq=False)

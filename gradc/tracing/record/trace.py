@@ -7,7 +7,7 @@ import inspect
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,7 @@ from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Type
 from gradc_ir.errors import GradcError, TraceError
 from gradc_ir.location import Location
+from gradc_ir.quick_classes import dataclass
 
 members.attach()
 on_need.announce(

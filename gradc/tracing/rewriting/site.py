@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gradc_ir.quick_classes import dataclass
 
 
 @dataclass(frozen=True, eq=False)

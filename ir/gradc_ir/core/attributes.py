@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.foreign import Symbol
@@ -12,6 +12,7 @@ from gradc_ir.core.op import Attributes, Op
 from gradc_ir.core.sizes import Expr, symbol
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import VerifyError
+from gradc_ir.quick_classes import NamedTuple
 
 
 class Kind(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn, Self
 from weakref import WeakValueDictionary
 
@@ -26,6 +25,7 @@ from gradc_ir.errors import (
     TraceError,
 )
 from gradc_ir.forks import lock_across_forks
+from gradc_ir.quick_classes import dataclass
 
 C_TYPES: dict[DType, Any] = {
     DType.F64: ctypes.c_double,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple, ParamSpec, TypeAlias
+from typing import Any, ParamSpec, TypeAlias
 
 from gradc_ir.core.types import Types
+from gradc_ir.quick_classes import NamedTuple, dataclass
 
 Attributes: TypeAlias = Mapping[str, Any]
 _Facts = ParamSpec("_Facts")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from gradc_ir.core.types import DType
+from gradc_ir.quick_classes import NamedTuple
 
 INF = math.inf
 

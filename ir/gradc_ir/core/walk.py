@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Attributes
+from gradc_ir.quick_classes import NamedTuple
 
 Item = TypeVar("Item", bound=Hashable)
 Answer = TypeVar("Answer")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,6 +13,7 @@ from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Shape
 from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import scalar_constant
+from gradc_ir.quick_classes import dataclass
 
 # Of values, by their places.
 Objects: TypeAlias = np.ndarray[Any, np.dtype[Any]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from gradc_ir.elements.numbers import build_of
 from gradc_ir.elements.rarely import rarely
 from gradc_ir.elements.rule import Wanted, rule
 from gradc_ir.graphs.rearrange import scalar_constant
+from gradc_ir.quick_classes import NamedTuple
 
 
 class _Number(NamedTuple):

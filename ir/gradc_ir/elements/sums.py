@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.meaning import reduction
 from gradc_ir.meaning.norms import SCALES
 from gradc_ir.ops.linalg import Condition, condition_of, contracted, parse_spec, print_spec
+from gradc_ir.quick_classes import NamedTuple
 
 # How two elements are joined by a reduction of numbers, and of truth values.
 _WORDS = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Function, Node, Value
@@ -15,6 +15,7 @@ from gradc_ir.elements.cells import Cells, arranged, put_together, taken_apart
 from gradc_ir.elements.choice import Regions
 from gradc_ir.elements.rule import RULES, Rule
 from gradc_ir.pipeline import PlainPass
+from gradc_ir.quick_classes import dataclass
 
 # What a sum along an axis that stays costs: lanes are joined at its end.
 _SUM = 3

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from gradc_ir.core.graph import Function, Node
+from gradc_ir.quick_classes import NamedTuple
 
 Found = TypeVar("Found")
 

@@ -8,7 +8,7 @@ one row and column after another.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from gradc_ir import build
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size
+from gradc_ir.quick_classes import NamedTuple
 
 _Array: TypeAlias = npt.NDArray[np.int64]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from gradc_ir import build
 from gradc_ir.build import Builder
@@ -18,6 +18,7 @@ from gradc_ir.core.sizes import symbol
 from gradc_ir.core.types import DType, Type
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.ops import TABLE
+from gradc_ir.quick_classes import NamedTuple
 
 Fence: TypeAlias = Callable[[Value], Value]
 

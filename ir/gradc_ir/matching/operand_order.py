@@ -12,7 +12,7 @@ numbers, which may be computed of sizes.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 from gradc_ir import build
@@ -22,6 +22,7 @@ from gradc_ir.core.walk import answered
 from gradc_ir.graphs.rearrange import REARRANGEMENTS
 from gradc_ir.matching.rewrite import FunctionRule
 from gradc_ir.ops import TABLE
+from gradc_ir.quick_classes import NamedTuple
 
 _PARAMETER, _COMPUTED, _NUMBER = range(3)
 _MASK = (1 << 64) - 1

@@ -21,7 +21,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias, Union
 
 from gradc_ir import build
@@ -30,6 +30,7 @@ from gradc_ir.core.op import TABLE, Op
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import RuleError
 from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
+from gradc_ir.quick_classes import dataclass
 from gradc_ir.ranges import knowledge
 from gradc_ir.text.lexer import Cursor, parse_number
 

@@ -8,7 +8,7 @@ Rules are chosen by the op of a value and the ops of its operands, so that many 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc_ir.build import Builder, active
 from gradc_ir.core.builder import Arrange
@@ -31,6 +31,7 @@ from gradc_ir.matching.pattern import (
     parse_pattern,
     parse_rule_text,
 )
+from gradc_ir.quick_classes import NamedTuple
 
 # No terminating set of rules fires nearly as often for one node of the input.
 FIRINGS_A_NODE = 1000

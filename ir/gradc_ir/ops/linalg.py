@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from gradc_ir.core.types import Array, DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning.fma import fma
 from gradc_ir.meaning.reduction import contract_in_order, reduce_in_order
+from gradc_ir.quick_classes import NamedTuple
 
 
 class Condition(NamedTuple):

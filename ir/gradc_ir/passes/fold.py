@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -16,6 +15,7 @@ from gradc_ir.errors import GradcError
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.interpreter.interpret import reference
 from gradc_ir.matching.rewrite import FunctionRule, rewrite
+from gradc_ir.quick_classes import dataclass
 
 # A fence stays a fence; sources are constants already, or made where they are used. What a function
 # of C returns is asked when the program runs, which may have another version of it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gradc_ir import build
@@ -22,6 +22,7 @@ from gradc_ir.passes.bodies import (
     specialise,
 )
 from gradc_ir.passes.fold import FoldConstants
+from gradc_ir.quick_classes import dataclass
 
 
 @dataclass(frozen=True)

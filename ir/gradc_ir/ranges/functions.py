@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from gradc_ir.core.range import INF, Number, Range, make, outward
 from gradc_ir.core.types import DType
 from gradc_ir.meaning import functions
+from gradc_ir.quick_classes import dataclass
 from gradc_ir.ranges.arithmetic import Rule, absolute, rounded
 
 HALF_PI = math.pi / 2

@@ -13,9 +13,9 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from gradc_ir.errors import GradcError, ParseError
+from gradc_ir.quick_classes import NamedTuple
 
 _TOKEN = re.compile(
     r"""

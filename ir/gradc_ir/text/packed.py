@@ -10,7 +10,7 @@ from __future__ import annotations
 import marshal
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Expr, Size
 from gradc_ir.core.types import DType, Type
 from gradc_ir.location import Location
+from gradc_ir.quick_classes import NamedTuple
 from gradc_ir.text.size_text import parse_size, size_text
 
 # What marshal writes is the same for equal data in this version, which knows no references.

@@ -5,9 +5,10 @@ A formula is a closed Function of numbers: its parameters are of one float dtype
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from gradc_ir.core.graph import Function, Value
+from gradc_ir.quick_classes import NamedTuple
 
 Operand: TypeAlias = int | float  # the number of a value, or a number
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gradc_codegen.arrays.blas import MATRIX_PRODUCT, by_blas
@@ -22,6 +22,7 @@ from gradc_ir.meaning import functions
 from gradc_ir.meaning.norms import SCALES
 from gradc_ir.ops import TABLE
 from gradc_ir.ops.linalg import contracted
+from gradc_ir.quick_classes import dataclass
 
 _SPELLED_OUT = ("logsumexp", "norm", "solve", *composed.BODIES)
 

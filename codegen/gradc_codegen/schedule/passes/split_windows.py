@@ -8,8 +8,6 @@ rest, and reads and computes with it what both need.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gradc_codegen.nest.index_maps import own_dims
 from gradc_codegen.schedule.labels import Labels
 from gradc_codegen.schedule.recompute import SOURCES
@@ -18,6 +16,7 @@ from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size, at_least, maximum, minimum
 from gradc_ir.pipeline import PlainPass
+from gradc_ir.quick_classes import NamedTuple
 
 # A shorter axis is written at once.
 _SHORTEST = 64
