@@ -15,11 +15,11 @@ import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 
 from gradc_codegen.text.module import MEMORY
+from gradc_ir.classes.quick import NamedTuple, dataclass
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import VerifyError
 from gradc_ir.interpreter.tape import NAME, has_free_tape
-from gradc_ir.quick_classes import NamedTuple, dataclass
 
 
 class Status(enum.IntEnum):

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradc.arguments import pytree
 from gradc.arguments.pytree import Structure
-from gradc_ir.quick_classes import dataclass
+from gradc_ir.classes.quick import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from gradc.autodiff import zeros
 from gradc.autodiff.table import TABLE
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.graphs.control_flow import Roles, settled
-from gradc_ir.quick_classes import NamedTuple
 
 
 class Active(NamedTuple):

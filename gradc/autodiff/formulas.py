@@ -15,9 +15,9 @@ from gradc.autodiff.cotangents.masks import Cotangent
 from gradc.autodiff.fibres import Fibre, end_of, fibre_read, summed_along
 from gradc.autodiff.table import Site, derivative_of
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.location import derivatives, parts
-from gradc_ir.quick_classes import NamedTuple
 
 # Of more leaves, a formula's partials are more work than tangents that go step by step.
 _MOST_LEAVES = 4

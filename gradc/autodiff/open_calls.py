@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import changed_bodies
-from gradc_ir.quick_classes import dataclass
 
 # What is its first operand, but for differentiation.
 _FOR_DERIVATIVES = ("stop_gradient", "sloped")

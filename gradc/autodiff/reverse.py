@@ -17,12 +17,12 @@ from gradc.autodiff.open_calls import open_ruleless
 from gradc.autodiff.table import TABLE, Site, derivative_of
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ShapeError
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.location import Lines, derivatives
-from gradc_ir.quick_classes import NamedTuple
 
 
 class Pulled(NamedTuple):

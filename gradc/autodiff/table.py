@@ -11,12 +11,12 @@ from gradc.autodiff.cotangents import masks
 from gradc.autodiff.cotangents.mask import Mask
 from gradc.autodiff.cotangents.masks import Cotangent
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.facts import Facts
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Attributes, Op
 from gradc_ir.core.types import DType
 from gradc_ir.errors import NoGradientError
-from gradc_ir.quick_classes import NamedTuple
 
 Tangents: TypeAlias = Sequence[Value | None]
 Cotangents: TypeAlias = Sequence[Cotangent | None]

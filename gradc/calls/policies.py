@@ -7,8 +7,8 @@ from dataclasses import fields
 from typing import Any
 
 from gradc.calls.options import unknown_option
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.errors import PolicyError
-from gradc_ir.quick_classes import dataclass
 
 CHOICES = {
     "unconnected": ("zero", "none", "raise"),

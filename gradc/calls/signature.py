@@ -6,7 +6,7 @@ import inspect
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from gradc.arguments.flags import Static
 from gradc.calls.variable import Variable
 from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import DTypeError, TraceError
-from gradc_ir.quick_classes import NamedTuple
 
 Entry: TypeAlias = int | str | Variable
 Wrt: TypeAlias = Entry | Sequence[Entry]

@@ -9,8 +9,8 @@ from gradc.calls.signature import Bound, Parameters, WideInteger
 from gradc.requests.options import Options, using
 from gradc.tracing.captured.traced import Traced
 from gradc.tracing.core.leaves import PythonNumber
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.types import Type
-from gradc_ir.quick_classes import NamedTuple
 
 
 class Traceable(NamedTuple):

@@ -32,10 +32,10 @@ from gradc.tracing.core.tracer import make, read, root
 from gradc.tracing.indexing import indexing
 from gradc.tracing.record.unbound import name_in
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import GradcError
-from gradc_ir.quick_classes import dataclass
 
 _MOST_PASSES = 12
 _INDEX = LeafType(Type(DType.I64), int)

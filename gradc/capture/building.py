@@ -22,10 +22,10 @@ from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import MAY_BE, make, read, root, write
 from gradc.tracing.rewriting.site import Site
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
-from gradc_ir.quick_classes import dataclass
 
 _INDEX = LeafType(Type(DType.I64), int)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from gradc.tracing.core.state import Trace
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function
-from gradc_ir.quick_classes import dataclass
 
 # Fewer steps are written out: what a loop costs around its body is that of a few operations.
 FEW_STEPS = 4

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from gradc.capture.held.uniform import NotUniform
 from gradc.tracing.core.state import running
 from gradc.tracing.rewriting.site import Site
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.location import Location
-from gradc_ir.quick_classes import dataclass
 
 
 @dataclass(frozen=True)

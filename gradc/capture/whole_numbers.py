@@ -14,11 +14,11 @@ from gradc.capture.held.uniform import NotUniform
 from gradc.tracing.checks.checks import Check
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import Array, DType
 from gradc_ir.errors import TraceError
 from gradc_ir.location import Location
-from gradc_ir.quick_classes import dataclass
 
 _LARGEST = 2**63 - 1
 # A number of node evaluations that takes a fraction of a second.

@@ -19,9 +19,9 @@ from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import as_weak
 from gradc.tracing.record.argument_names import names_of_arguments
 from gradc_ir.build import Builder
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.interpreter.interpret import interpret
-from gradc_ir.quick_classes import dataclass
 
 
 def invoke(fn: Callable[..., Any], *args: Any) -> Any:

@@ -21,9 +21,9 @@ from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import as_weak, make, read
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType, Type
-from gradc_ir.quick_classes import dataclass
 
 NumberType: TypeAlias = type
 

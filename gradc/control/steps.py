@@ -17,11 +17,11 @@ from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize, as_size
 from gradc.tracing.core.tracer import make, read
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Shape, Size
 from gradc_ir.core.types import DType
-from gradc_ir.quick_classes import dataclass
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ from gradc.tracing.lens.code_names import used_names
 from gradc.tracing.lens.user_classes import is_user_class
 from gradc.tracing.rewriting.asking import asks
 from gradc.tracing.rewriting.rewrite import rewritten
-from gradc_ir.quick_classes import NamedTuple
+from gradc_ir.classes.quick import NamedTuple
 
 
 class Manifest(NamedTuple):

@@ -26,7 +26,7 @@ from gradc.tracing.captured.reads import (
     lacks,
     type_of,
 )
-from gradc_ir.quick_classes import NamedTuple
+from gradc_ir.classes.quick import NamedTuple
 
 
 class Step(IntEnum):

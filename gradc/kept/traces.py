@@ -28,11 +28,11 @@ from gradc.tracing.captured.traced import Traced
 from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber
 from gradc_codegen.cache import files
 from gradc_codegen.cache.versions import CODEGEN, Packages, libraries, settings
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.deferred import Deferred
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
-from gradc_ir.quick_classes import NamedTuple
 from gradc_ir.telling.log import log
 from gradc_ir.text.size_text import parse_size, size_text
 

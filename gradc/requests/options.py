@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from gradc.requests.threads import checked, in_force
-from gradc_ir.quick_classes import dataclass
+from gradc_ir.classes.quick import dataclass
 
 if TYPE_CHECKING:
     from gradc.rules.engine import Rule

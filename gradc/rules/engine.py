@@ -9,11 +9,11 @@ from dataclasses import field
 from enum import Enum
 from typing import Final, Protocol, TypedDict, Unpack
 
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.matching.choice import Entry, Looks, parse_looks
 from gradc_ir.matching.pattern import Match
 from gradc_ir.matching.rewrite import Fired, PatternRule, Rewriter
-from gradc_ir.quick_classes import dataclass
 
 Interval = tuple[float, float]
 Guard = Callable[[Match], bool]

@@ -12,9 +12,9 @@ from gradc import scopes
 from gradc.rules import exact
 from gradc.rules.engine import Kind, Rule
 from gradc.rules.stable.families import FAMILIES
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.forks import lock_across_forks
 from gradc_ir.matching.choice import Entry, Family
-from gradc_ir.quick_classes import NamedTuple
 
 # What gradc brings along, never changed.
 OWN: dict[Kind, Sequence[Family]] = {

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from gradc.rules.engine import Kind, Rule, apply_rules
 from gradc.rules.in_force import entries
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function
 from gradc_ir.matching.choice import Entry
-from gradc_ir.quick_classes import dataclass
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from gradc.calls.traceable import Traceable
 from gradc.runtime.specialize import Family, Signature, Specialization
 from gradc.scopes import scopes_key
 from gradc.tracing.core.signals import NeedsNumber
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.errors import TraceError
-from gradc_ir.quick_classes import NamedTuple
 from gradc_ir.telling.log import log
 
 # A function met with ever new static arguments or dtypes forgets the older ones.

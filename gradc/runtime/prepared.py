@@ -12,11 +12,11 @@ from gradc.calls.signature import Bound, number_kind
 from gradc.calls.tangents import as_tuple, like_argument
 from gradc.runtime.executable import Executable
 from gradc.runtime.specialize import Specialization
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.sizes import evaluate
 from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import ShapeError
-from gradc_ir.quick_classes import NamedTuple
 
 
 class Part(NamedTuple):

@@ -14,7 +14,7 @@ from gradc.traceback import cut
 from gradc_codegen.calls import cells
 from gradc_codegen.calls.called_object import base, take_code
 from gradc_codegen.calls.door import Plans, door
-from gradc_ir.quick_classes import NamedTuple
+from gradc_ir.classes.quick import NamedTuple
 
 _Owner = TypeVar("_Owner")
 

@@ -26,11 +26,11 @@ from gradc.runtime.executable import Executable
 from gradc.runtime.fitting import Least, Shapes, fits, fits_sizes
 from gradc.tracing.captured.traced import Traced
 from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.sizes import Size, symbol
 from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.forks import Depth, give_way, lock_across_forks
-from gradc_ir.quick_classes import dataclass
 from gradc_ir.telling.log import log
 from gradc_ir.telling.phases import DISK, measured, phase, told
 

@@ -7,7 +7,7 @@ import unicodedata
 from types import CodeType
 from typing import TypeAlias
 
-from gradc_ir.quick_classes import NamedTuple
+from gradc_ir.classes.quick import NamedTuple
 
 
 class Outside(NamedTuple):

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import Protocol, TypeAlias
 
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function
 from gradc_ir.core.op import Op
-from gradc_ir.quick_classes import dataclass
 from gradc_ir.telling.phases import phase
 from gradc_ir.verify import verify
 

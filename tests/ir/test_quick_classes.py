@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gradc_ir import quick_classes
+from gradc_ir.classes import quick
 
 
 def forms(dataclass: Callable[..., Any]) -> list[Any]:
@@ -60,7 +60,7 @@ def forms(dataclass: Callable[..., Any]) -> list[Any]:
     return [Plain, Frozen, Same, Bare, Own]
 
 
-THEIRS, OURS = forms(dataclasses.dataclass), forms(quick_classes.dataclass)
+THEIRS, OURS = forms(dataclasses.dataclass), forms(quick.dataclass)
 PAIRS = [
     pytest.param(theirs, ours, id=ours.__name__) for theirs, ours in zip(THEIRS, OURS, strict=True)
 ]
@@ -113,14 +113,14 @@ def test_each_has_its_own_factory() -> None:
     assert OURS[3](1).z == {}
 
 
-@quick_classes.dataclass(frozen=True)
+@quick.dataclass(frozen=True)
 class Above:
     """A class that others are made of."""
 
     x: int
 
 
-@quick_classes.dataclass(frozen=True)
+@quick.dataclass(frozen=True)
 class Below(Above):
     """One of these."""
 
@@ -147,7 +147,7 @@ class Theirs(typing.NamedTuple):
         return 2 * self.x
 
 
-class Ours(quick_classes.NamedTuple):
+class Ours(quick.NamedTuple):
     """A pair."""
 
     x: int

@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 from gradc_codegen.cache import files
 from gradc_codegen.cache.versions import CODEGEN, libraries, settings
 from gradc_codegen.target.target import host
-from gradc_ir.quick_classes import NamedTuple
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.telling.log import log
 
 FOLDER = "objects"

@@ -19,7 +19,7 @@ import numpy as np
 import gradc_codegen
 import gradc_ir
 from gradc_codegen.cache.folder import is_off
-from gradc_ir.quick_classes import NamedTuple
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.telling.log import log
 
 # What begins so and is no setting: where things are kept, and what is told of it.

@@ -18,8 +18,8 @@ from gradc_codegen.calls.steps import (
     Output,
     Step,
 )
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.types import Array, Type
-from gradc_ir.quick_classes import NamedTuple
 
 
 class NoPlan(Exception):

@@ -18,6 +18,7 @@ from gradc_codegen.calls.steps import Form
 from gradc_codegen.calls.uniform import uniform_name, uniform_text
 from gradc_codegen.interface.tape_growth import TapeTooLong, first_steps, most_bytes
 from gradc_codegen.machine.jit import LoadedModule, compile_module
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core import sizes
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.foreign import C_TYPES
@@ -25,7 +26,6 @@ from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array, DType, Type
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.interpreter import tape
-from gradc_ir.quick_classes import NamedTuple
 
 Shape = tuple[int, ...]
 

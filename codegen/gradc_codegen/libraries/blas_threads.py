@@ -14,8 +14,8 @@ import os
 from typing import Any
 
 from gradc_codegen.libraries.extensions import extension
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.errors import GradcError
-from gradc_ir.quick_classes import NamedTuple
 
 HOLD, RELEASE, RESET = "gradc.blas.hold", "gradc.blas.release", "gradc.blas.reset"
 # What the texts call: how OpenBLAS tells and sets its threads, and the routine of SciPy's. Whoever

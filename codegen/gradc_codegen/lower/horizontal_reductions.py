@@ -13,7 +13,7 @@ from dataclasses import field
 from gradc_codegen.text.module import shuffle
 from gradc_codegen.text.vectors import element
 from gradc_codegen.text.writer import Writer
-from gradc_ir.quick_classes import dataclass
+from gradc_ir.classes.quick import dataclass
 
 
 @dataclass(frozen=True)

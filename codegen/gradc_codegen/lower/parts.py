@@ -17,7 +17,7 @@ from gradc_codegen.schedule.lanes import functions_in
 from gradc_codegen.storage.storage import Plan
 from gradc_codegen.text.indices import Lane
 from gradc_codegen.text.module import AS_WRITTEN
-from gradc_ir.quick_classes import NamedTuple
+from gradc_ir.classes.quick import NamedTuple
 
 # In a body with more functions LLVM runs out of registers, and numbers go to the stack and back.
 MOST_INLINED = 24

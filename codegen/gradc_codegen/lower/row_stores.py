@@ -12,8 +12,8 @@ from gradc_codegen.text.loads_and_stores import Memory
 from gradc_codegen.text.module import REGISTER
 from gradc_codegen.text.vectors import piece
 from gradc_codegen.text.writer import Writer
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Value
-from gradc_ir.quick_classes import NamedTuple
 
 
 class _Row(NamedTuple):

@@ -25,8 +25,8 @@ from gradc_codegen.target.target import (
     without,
 )
 from gradc_codegen.text.module import AS_WRITTEN, PLAIN_LOOP
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.errors import ExportError, VerifyError
-from gradc_ir.quick_classes import dataclass
 
 # What every function carries. Added here, not by those who write the text: none can forget it.
 FUNCTION_ATTRIBUTES = 'nounwind "no-builtins"'

@@ -15,8 +15,8 @@ from gradc_codegen.math.emitted.function_text import own_text_of
 from gradc_codegen.math.emitted.rare import ATTRIBUTES
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
 from gradc_codegen.text.module import Machine
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.types import DType
-from gradc_ir.quick_classes import NamedTuple
 
 # What names in a module begin with, and those of what it calls outside.
 _OWN, _OUTSIDE = "@gradc.", "@gradc_shared."

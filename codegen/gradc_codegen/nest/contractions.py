@@ -12,9 +12,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.sizes import Size, product
 from gradc_ir.ops.linalg import parse_spec
-from gradc_ir.quick_classes import NamedTuple
 
 ELEMENTS_PER_CALL = 1000
 

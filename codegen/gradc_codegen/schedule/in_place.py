@@ -13,9 +13,9 @@ from dataclasses import field
 from itertools import pairwise
 
 from gradc_codegen.nest.carry_storage import is_fill
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import users
-from gradc_ir.quick_classes import dataclass
 
 # not in memory of its own: the caller's, the module's, or that of another value
 _NOT_OURS = ("param", "constant", "reshape")

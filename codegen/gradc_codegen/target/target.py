@@ -12,10 +12,10 @@ import llvmlite.binding as llvm
 
 from gradc_codegen.target.triple import HELP, normalised
 from gradc_codegen.text.module import REGISTER, Machine, suffix
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ExportError
 from gradc_ir.forks import Depth, hold_across_forks, lock_across_forks
-from gradc_ir.quick_classes import dataclass
 
 # Every use of LLVM holds this lock: contexts are fresh for each module, but llvmlite's registries
 # and the one engine are shared.

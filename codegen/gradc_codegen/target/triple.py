@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import re
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.errors import ExportError
-from gradc_ir.quick_classes import NamedTuple
 
 _SYSTEMS = re.compile(
     r"(linux|windows|win32|mingw32|cygwin|darwin|macosx|macos|ios|tvos|watchos|xros|visionos|"

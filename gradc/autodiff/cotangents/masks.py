@@ -18,10 +18,10 @@ from gradc.autodiff import zeros
 from gradc.autodiff.cotangents.mask import Mask, Rearrange, both, either, everywhere
 from gradc.autodiff.cotangents.source import Source
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import Type
 from gradc_ir.graphs.rearrange import scalar_constant
-from gradc_ir.quick_classes import NamedTuple
 
 # A tuple is a product, with whose factors the cotangent is multiplied one after the other.
 Partial: TypeAlias = Union[

@@ -9,12 +9,12 @@ import numpy as np
 from gradc.autodiff.cotangents.mask import Mask, either, everywhere
 from gradc.autodiff.cotangents.masks import Cotangent
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core import sizes
 from gradc_ir.core.builder import active
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import Axes, DType
 from gradc_ir.location import Location
-from gradc_ir.quick_classes import NamedTuple
 
 
 class Read(NamedTuple):

@@ -16,11 +16,11 @@ from gradc.autodiff.cotangents.mask import Mask
 from gradc.autodiff.cotangents.masks import Cotangent
 from gradc.autodiff.cotangents.reads import Read
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Shape, Size
 from gradc_ir.core.types import DType, Type
-from gradc_ir.quick_classes import NamedTuple
 
 
 class Window(NamedTuple):

@@ -25,8 +25,8 @@ from gradc.tracing.checks.checks import Failure, Key, blank, failure_in
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import MAY_BE, make, read, root
 from gradc.tracing.rewriting.site import Site
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Value
-from gradc_ir.quick_classes import dataclass
 
 
 @dataclass

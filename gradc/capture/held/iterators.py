@@ -8,7 +8,7 @@ import operator
 import types
 from typing import Any
 
-from gradc_ir.quick_classes import dataclass
+from gradc_ir.classes.quick import dataclass
 
 # They tell by their text where they stand.
 _BY_TEXT = (itertools.count, itertools.repeat)

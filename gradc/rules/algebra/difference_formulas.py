@@ -12,9 +12,9 @@ from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import Polynomial
 from gradc.rules.algebra.signs import plus_zero
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
-from gradc_ir.quick_classes import NamedTuple
 from gradc_ir.ranges import knowledge
 
 # Powers with whole exponents below this are taken apart as sums of products.

@@ -8,10 +8,10 @@ from fractions import Fraction
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import ONE, Polynomial, multiplied, number, polynomial
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.builder import active
 from gradc_ir.core.graph import Value
 from gradc_ir.core.walk import answered
-from gradc_ir.quick_classes import NamedTuple
 
 _PRODUCTS = frozenset({"neg", "mul", "div"})
 _MOST_FACTORS = 16

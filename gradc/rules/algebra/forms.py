@@ -9,10 +9,10 @@ from typing import TypeVar
 
 from gradc.rules.algebra.parts import operand_of
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel, rearrange, scalar_constant
 from gradc_ir.matching.pattern import Match
-from gradc_ir.quick_classes import NamedTuple
 
 # How deep products and sums are looked into: a fixed bound keeps passes linear.
 _DEPTH = 4

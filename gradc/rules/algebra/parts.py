@@ -9,9 +9,9 @@ from functools import reduce
 from operator import mul, truediv
 
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import SEEN_THROUGH, peel, rearrange, scalar_constant
-from gradc_ir.quick_classes import NamedTuple
 
 # Rules look only so far into products and sums: a fixed bound keeps passes linear.
 _DEPTH = 8

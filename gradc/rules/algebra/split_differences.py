@@ -11,9 +11,9 @@ from gradc.rules.algebra.factors import Product, multiplied_out, product, set_ap
 from gradc.rules.algebra.parts import parts
 from gradc.rules.algebra.polynomial import number, polynomial
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.builder import remembered
 from gradc_ir.core.graph import Value
-from gradc_ir.quick_classes import NamedTuple
 
 NAMES = (*FORMULAS, *(name for name in MINUS_ONE if name not in FORMULAS))
 # Functions that are others of another argument.

@@ -15,8 +15,8 @@ from gradc.rules.algebra.signs import plus_zero
 from gradc.rules.algebra.split_differences import terms
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Value
-from gradc_ir.quick_classes import NamedTuple
 
 _HIGHEST = 4
 

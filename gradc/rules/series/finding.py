@@ -11,10 +11,10 @@ from gradc.rules.series.orders import is_suspicious, rough_order
 from gradc.rules.series.point import Point
 from gradc.rules.series.region import Region, alone
 from gradc.rules.series.steps import ARITHMETIC, CONSTANT, VARIABLE
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import Surroundings
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, scalar_constant
-from gradc_ir.quick_classes import NamedTuple
 
 if TYPE_CHECKING:
     from gradc.rules.series.expansions import Expansion

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from gradc.rules.series.steps import ARITHMETIC
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import Surroundings, changed_bodies
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.matching.rewrite import FunctionRule, rewrite
 from gradc_ir.pipeline import PlainPass
-from gradc_ir.quick_classes import NamedTuple
 
 
 class ContinueGuards(PlainPass):

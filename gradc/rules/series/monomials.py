@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Node, Value
-from gradc_ir.quick_classes import NamedTuple
 
 # Rearrangements, the innermost first: the names of ops and their attributes.
 Moves: TypeAlias = tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]

@@ -16,9 +16,9 @@ from gradc.rules.series import numbers, precise
 from gradc.rules.series.numbers import Known, Number, magnitude, quotient
 from gradc.rules.series.region import Region
 from gradc.rules.series.steps import CONSTANT, VARIABLE, Step
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import Array
-from gradc_ir.quick_classes import dataclass
 
 NEVER = math.inf  # the order of an exact number's error
 ALWAYS = -math.inf  # the order of the error where something over- or underflows on the way

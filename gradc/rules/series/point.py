@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from gradc.rules.series.precise import Context, Precise
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import Array
-from gradc_ir.quick_classes import dataclass
 
 
 @dataclass(frozen=True)

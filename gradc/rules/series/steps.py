@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.op import TABLE
 from gradc_ir.core.types import Array
 from gradc_ir.interpreter.interpret import reference
-from gradc_ir.quick_classes import NamedTuple
 
 # Sums of products of the variable: what a person arranged with care stays as it is.
 ARITHMETIC = frozenset({"neg", "add", "sub", "mul"})

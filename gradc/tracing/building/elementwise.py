@@ -28,11 +28,11 @@ from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer, make, make_known, read
 from gradc_ir import build
 from gradc_ir.build import broadcast_to
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ShapeError
-from gradc_ir.quick_classes import NamedTuple
 
 
 class Elementwise(NamedTuple):

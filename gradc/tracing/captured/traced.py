@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 from gradc.arguments.pytree import Structure
 from gradc.tracing.captured.captures import Capture, Guard
+from gradc_ir.classes.quick import NamedTuple, dataclass
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Array
-from gradc_ir.quick_classes import NamedTuple, dataclass
 
 
 class Printing(Protocol):

@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 
 from gradc.tracing.core.state import Trace, running
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Array, DType, Type
 from gradc_ir.errors import TraceError
 from gradc_ir.location import Location
-from gradc_ir.quick_classes import dataclass
 
 # Which check, and which number of its message; of POINT, which level of gradc.vmap.
 Key: TypeAlias = tuple[int, int]

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.core.state import Trace, running
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import Array
-from gradc_ir.quick_classes import dataclass
 
 _MARK = re.compile("\ue000(\\d+)\ue001")
 

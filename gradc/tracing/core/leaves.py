@@ -8,9 +8,9 @@ import numpy as np
 
 from gradc.arguments import pytree
 from gradc.arguments.flags import Static
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import DType, Type, dtype_of
 from gradc_ir.errors import TraceError
-from gradc_ir.quick_classes import dataclass
 
 
 @dataclass(frozen=True)

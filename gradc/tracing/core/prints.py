@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import Array
 from gradc_ir.location import Location
-from gradc_ir.quick_classes import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,9 @@ import numpy as np
 
 import gradc_ir
 from gradc.tracing.core import opaque
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 from gradc_ir.location import Lines, Location
-from gradc_ir.quick_classes import NamedTuple
 
 
 def _folder(path: str) -> str:

@@ -18,11 +18,11 @@ from gradc.tracing.core.symbolic_size import SymbolicSize, as_size, is_integer
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.core.views import Window
 from gradc.tracing.indexing.slices import slice_bounds
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core import sizes
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
 from gradc_ir.errors import IndexError, TraceError
-from gradc_ir.quick_classes import NamedTuple
 
 
 class Key(NamedTuple):

@@ -16,11 +16,11 @@ from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer, read
 from gradc_ir.build import Builder
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import TraceError
 from gradc_ir.interpreter.interpret import interpret
-from gradc_ir.quick_classes import dataclass
 
 
 @dataclass(frozen=True, eq=False)

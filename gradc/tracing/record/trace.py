@@ -37,13 +37,13 @@ from gradc.tracing.lens.user_classes import see_named_tuples
 from gradc.tracing.record import debug_print
 from gradc.tracing.record.argument_names import names_of_arguments
 from gradc.tracing.record.unbound import unbound_error
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Type
 from gradc_ir.errors import GradcError, TraceError
 from gradc_ir.location import Location
-from gradc_ir.quick_classes import dataclass
 
 members.attach()
 on_need.announce(

@@ -30,7 +30,7 @@ from gradc.tracing.rewriting.names import (
     suspends,
 )
 from gradc.tracing.rewriting.site import Site
-from gradc_ir.quick_classes import dataclass
+from gradc_ir.classes.quick import dataclass
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.foreign import Symbol
 from gradc_ir.core.graph import Function
@@ -12,7 +13,6 @@ from gradc_ir.core.op import Attributes, Op
 from gradc_ir.core.sizes import Expr, symbol
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import VerifyError
-from gradc_ir.quick_classes import NamedTuple
 
 
 class Kind(NamedTuple):

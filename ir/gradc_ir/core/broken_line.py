@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gradc_ir.quick_classes import NamedTuple
+from gradc_ir.classes.quick import NamedTuple
 
 
 class BrokenLine(NamedTuple):

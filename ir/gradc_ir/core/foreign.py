@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import DType
 from gradc_ir.errors import (
     GradcError,
@@ -25,7 +26,6 @@ from gradc_ir.errors import (
     TraceError,
 )
 from gradc_ir.forks import lock_across_forks
-from gradc_ir.quick_classes import dataclass
 
 C_TYPES: dict[DType, Any] = {
     DType.F64: ctypes.c_double,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeAlias
 
+from gradc_ir.classes.quick import NamedTuple, dataclass
 from gradc_ir.core.types import Types
-from gradc_ir.quick_classes import NamedTuple, dataclass
 
 Attributes: TypeAlias = Mapping[str, Any]
 _Facts = ParamSpec("_Facts")

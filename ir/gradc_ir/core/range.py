@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.types import DType
-from gradc_ir.quick_classes import NamedTuple
 
 INF = math.inf
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Attributes
-from gradc_ir.quick_classes import NamedTuple
 
 Item = TypeVar("Item", bound=Hashable)
 Answer = TypeVar("Answer")

@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Shape
 from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import scalar_constant
-from gradc_ir.quick_classes import dataclass
 
 # Of values, by their places.
 Objects: TypeAlias = np.ndarray[Any, np.dtype[Any]]

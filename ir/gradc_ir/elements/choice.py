@@ -9,13 +9,13 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import users
 from gradc_ir.elements import factors, moves, sums
 from gradc_ir.elements.axes import AxisClasses
 from gradc_ir.elements.rule import RULES
 from gradc_ir.ops.linalg import contracted, parse_spec
-from gradc_ir.quick_classes import NamedTuple
 
 _ROOMS = (factors, moves, sums)
 # An axis along which elements are told apart has at most as many, beside one that stays fewer; an

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.types import DType
 from gradc_ir.elements.cells import Cells, arranged
@@ -16,7 +17,6 @@ from gradc_ir.elements.numbers import build_of
 from gradc_ir.elements.rarely import rarely
 from gradc_ir.elements.rule import Wanted, rule
 from gradc_ir.graphs.rearrange import scalar_constant
-from gradc_ir.quick_classes import NamedTuple
 
 
 class _Number(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.elements.cells import Cells
-from gradc_ir.quick_classes import NamedTuple
 
 Wanted: TypeAlias = tuple[bool, ...]  # for each axis of the result whether it is to stay
 # From a node, what is wanted, and operands to the cells of the result, None where there are none.

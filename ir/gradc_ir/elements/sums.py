@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
@@ -21,7 +22,6 @@ from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.meaning import reduction
 from gradc_ir.meaning.norms import SCALES
 from gradc_ir.ops.linalg import Condition, condition_of, contracted, parse_spec, print_spec
-from gradc_ir.quick_classes import NamedTuple
 
 # How two elements are joined by a reduction of numbers, and of truth values.
 _WORDS = {

@@ -6,6 +6,7 @@ import bisect
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Attributes
@@ -15,7 +16,6 @@ from gradc_ir.elements.cells import Cells, arranged, put_together, taken_apart
 from gradc_ir.elements.choice import Regions
 from gradc_ir.elements.rule import RULES, Rule
 from gradc_ir.pipeline import PlainPass
-from gradc_ir.quick_classes import dataclass
 
 # What a sum along an axis that stays costs: lanes are joined at its end.
 _SUM = 3

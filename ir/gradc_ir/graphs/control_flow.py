@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Node
-from gradc_ir.quick_classes import NamedTuple
 
 Found = TypeVar("Found")
 

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size
-from gradc_ir.quick_classes import NamedTuple
 
 _Array: TypeAlias = npt.NDArray[np.int64]
 

@@ -13,12 +13,12 @@ from typing import TypeAlias
 
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import symbol
 from gradc_ir.core.types import DType, Type
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.ops import TABLE
-from gradc_ir.quick_classes import NamedTuple
 
 Fence: TypeAlias = Callable[[Value], Value]
 

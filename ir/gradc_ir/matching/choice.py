@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.graphs.rearrange import SEEN_THROUGH, peel
 from gradc_ir.matching.heads import COMPOUND, bits, factor_heads
-from gradc_ir.quick_classes import NamedTuple
 
 
 class RewriteRule(Protocol):

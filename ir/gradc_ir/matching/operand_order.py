@@ -16,13 +16,13 @@ from typing import Any
 from zlib import crc32
 
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.attributes import SIZED
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import answered
 from gradc_ir.graphs.rearrange import REARRANGEMENTS
 from gradc_ir.matching.rewrite import FunctionRule
 from gradc_ir.ops import TABLE
-from gradc_ir.quick_classes import NamedTuple
 
 _PARAMETER, _COMPUTED, _NUMBER = range(3)
 _MASK = (1 << 64) - 1

@@ -25,12 +25,12 @@ from dataclasses import field
 from typing import Any, TypeAlias, Union
 
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.op import TABLE, Op
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import RuleError
 from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
-from gradc_ir.quick_classes import dataclass
 from gradc_ir.ranges import knowledge
 from gradc_ir.text.lexer import Cursor, parse_number
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from gradc_ir.build import Builder, active
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.builder import Arrange
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.errors import RuleError, VerifyError
@@ -31,7 +32,6 @@ from gradc_ir.matching.pattern import (
     parse_pattern,
     parse_rule_text,
 )
-from gradc_ir.quick_classes import NamedTuple
 
 # No terminating set of rules fires nearly as often for one node of the input.
 FIRINGS_A_NODE = 1000

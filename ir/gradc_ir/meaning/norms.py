@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.types import Array, Axes
 from gradc_ir.meaning.reduction import reduce_in_order
-from gradc_ir.quick_classes import NamedTuple
 
 
 class Scales(NamedTuple):

@@ -6,13 +6,13 @@ import re
 
 import numpy as np
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.op import declare
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Array, DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning.fma import fma
 from gradc_ir.meaning.reduction import contract_in_order, reduce_in_order
-from gradc_ir.quick_classes import NamedTuple
 
 
 class Condition(NamedTuple):

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from gradc_ir.build import Builder
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.graphs.control_flow import Roles
 from gradc_ir.pipeline import PlainPass
-from gradc_ir.quick_classes import NamedTuple
 
 
 class RemoveDeadNodes(PlainPass):

@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Expr, at_least, product
 from gradc_ir.core.types import Array
@@ -15,7 +16,6 @@ from gradc_ir.errors import GradcError
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.interpreter.interpret import reference
 from gradc_ir.matching.rewrite import FunctionRule, rewrite
-from gradc_ir.quick_classes import dataclass
 
 # A fence stays a fence; sources are constants already, or made where they are used. What a function
 # of C returns is asked when the program runs, which may have another version of it.

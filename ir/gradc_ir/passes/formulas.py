@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from gradc_ir import build
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import Type
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, rearrange, scalar_constant
-from gradc_ir.quick_classes import NamedTuple
 
 IsStep = Callable[[Node], bool]
 # A value, and what spreads it over the elements of a formula, the outermost first.

@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.passes.formulas import Group, grouped, is_tame, rebuilt
 from gradc_ir.pipeline import PlainPass
-from gradc_ir.quick_classes import NamedTuple
 from gradc_ir.ranges import knowledge
 from gradc_ir.wide_exponents.functions import FUNCTIONS, WORDS
 

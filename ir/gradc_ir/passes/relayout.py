@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.graphs import cost
 from gradc_ir.ops.linalg import condition_of, contracted, parse_spec, print_spec
 from gradc_ir.passes.hoist import HoistInvariants
-from gradc_ir.quick_classes import NamedTuple
 
 # Shorter axes fill no vector, and larger matrices are as quickly read from memory as they lie.
 _SHORTEST = 4

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size
@@ -22,7 +23,6 @@ from gradc_ir.passes.bodies import (
     specialise,
 )
 from gradc_ir.passes.fold import FoldConstants
-from gradc_ir.quick_classes import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.range import INF, Number, Range, make, outward
 from gradc_ir.core.types import DType
 from gradc_ir.meaning import functions
-from gradc_ir.quick_classes import dataclass
 from gradc_ir.ranges.arithmetic import Rule, absolute, rounded
 
 HALF_PI = math.pi / 2

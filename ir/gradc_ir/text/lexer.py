@@ -14,8 +14,8 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.errors import GradcError, ParseError
-from gradc_ir.quick_classes import NamedTuple
 
 _TOKEN = re.compile(
     r"""

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from gradc_ir import ops
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core import foreign
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Expr, Size
 from gradc_ir.core.types import DType, Type
 from gradc_ir.location import Location
-from gradc_ir.quick_classes import NamedTuple
 from gradc_ir.text.size_text import parse_size, size_text
 
 # What marshal writes is the same for equal data in this version, which knows no references.

@@ -12,9 +12,9 @@ import linecache
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.location import Lines, Location
-from gradc_ir.quick_classes import NamedTuple
 
 # Lines and columns as a code object has them: first line, last line, first column, last column.
 _Span: TypeAlias = tuple[int, int, int, int]

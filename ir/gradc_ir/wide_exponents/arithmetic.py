@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array, dtype_of
-from gradc_ir.quick_classes import NamedTuple
 from gradc_ir.wide_exponents.formulas import Steps
 from gradc_ir.wide_exponents.functions import expand
 

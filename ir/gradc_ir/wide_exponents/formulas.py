@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Value
-from gradc_ir.quick_classes import NamedTuple
 
 Operand: TypeAlias = int | float  # the number of a value, or a number
 

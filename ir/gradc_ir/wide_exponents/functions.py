@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType
-from gradc_ir.quick_classes import NamedTuple
 from gradc_ir.wide_exponents.formulas import ARITHMETIC, Operand, Step, Steps, steps_of
 
 _LARGEST_POWER = 64

@@ -9,9 +9,9 @@ from gradc_codegen.lower.elements import Elements
 from gradc_codegen.nest.loop_nest import Statement
 from gradc_codegen.storage.storage import Accumulator, Buffer
 from gradc_codegen.text.module import REGISTER
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.sizes import product
 from gradc_ir.meaning import reduction
-from gradc_ir.quick_classes import NamedTuple
 
 # As many levels as the tree of chunks has when there are as many elements as an index can count.
 _MOST_LEVELS = 63 - (reduction.CHUNK - 1).bit_length()

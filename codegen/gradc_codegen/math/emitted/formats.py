@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import DType
-from gradc_ir.quick_classes import dataclass
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from gradc_codegen.math.emitted.builder import Bits, Float, Truth, fast_sum, fma
 from gradc_codegen.math.emitted.formats import Format
 from gradc_codegen.math.emitted.polynomials import even_and_odd, horner, paired
 from gradc_codegen.math.emitted.rare import sometimes
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.types import DType
-from gradc_ir.quick_classes import NamedTuple
 
 # 1 + f is at least this, and less than twice as much
 ROOT = math.sqrt(0.5)

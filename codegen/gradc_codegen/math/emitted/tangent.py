@@ -20,7 +20,7 @@ from gradc_codegen.math.emitted.exponential import (
     unless_large,
 )
 from gradc_codegen.math.emitted.polynomials import polynomial
-from gradc_ir.quick_classes import dataclass
+from gradc_ir.classes.quick import dataclass
 
 # times -> log(2) / times as a sum, and ((e**(times r) - 1) / times - r) / r²
 _TABLES = {

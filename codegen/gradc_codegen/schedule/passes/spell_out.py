@@ -10,6 +10,7 @@ from typing import Any
 from gradc_codegen.arrays.blas import MATRIX_PRODUCT, by_blas
 from gradc_codegen.nest.rare_sums import RARE_SUM
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Op
@@ -22,7 +23,6 @@ from gradc_ir.meaning import functions
 from gradc_ir.meaning.norms import SCALES
 from gradc_ir.ops import TABLE
 from gradc_ir.ops.linalg import contracted
-from gradc_ir.quick_classes import dataclass
 
 _SPELLED_OUT = ("logsumexp", "norm", "solve", *composed.BODIES)
 

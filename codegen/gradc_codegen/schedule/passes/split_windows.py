@@ -12,11 +12,11 @@ from gradc_codegen.nest.index_maps import own_dims
 from gradc_codegen.schedule.labels import Labels
 from gradc_codegen.schedule.recompute import SOURCES
 from gradc_ir import build
+from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size, at_least, maximum, minimum
 from gradc_ir.pipeline import PlainPass
-from gradc_ir.quick_classes import NamedTuple
 
 # A shorter axis is written at once.
 _SHORTEST = 64
