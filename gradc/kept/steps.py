@@ -7,7 +7,6 @@ at one before it, or at a root: the function, a static argument, a class of the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import IntEnum
 from importlib import import_module
 from typing import Any
 
@@ -26,7 +25,7 @@ from gradc.tracing.captured.reads import (
     lacks,
     type_of,
 )
-from gradc_ir.classes.quick import NamedTuple
+from gradc_ir.classes.quick import IntEnum, NamedTuple
 
 
 class Step(IntEnum):

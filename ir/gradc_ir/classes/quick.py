@@ -1,8 +1,9 @@
-"""Dataclasses and named tuples as of the standard library, that are made in a tenth of the time.
+"""Dataclasses, named tuples and enumerations of the standard library, made in a tenth of the time.
 
 A process makes a hundred of these classes before its first result. The standard library compiles
 each method of a dataclass by itself, in the versions of Python before 3.13, and each annotation of
-a named tuple. Here one text has all methods that are worth one, and annotations stay texts.
+a named tuple, and looks for aliases of each member of an enumeration. Here one text has all methods
+that are worth one, and annotations stay texts.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
+    from enum import IntEnum
     from typing import NamedTuple
 else:
 
@@ -153,5 +155,43 @@ if not TYPE_CHECKING:
 
     NamedTuple = type.__new__(_Maker, "NamedTuple", (), {})
 
+    class _Members(type):
+        """Makes enumerations of whole numbers, no two of which are the same."""
 
-__all__ = ["NamedTuple", "dataclass"]
+        def __new__(mcls, name, bases, namespace):
+            numbers = {key: x for key, x in namespace.items() if type(x) is int}
+            others = {key: x for key, x in namespace.items() if key not in numbers}
+            made = type.__new__(mcls, name, bases, others)
+            made._members = {}
+            for key, number in numbers.items():
+                one = int.__new__(made, number)
+                one.name, one.value = key, number
+                made._members[number] = one
+                type.__setattr__(made, key, one)
+            return made
+
+        def __call__(cls, value):
+            found = cls._members.get(value)
+            if found is None:
+                raise ValueError(f"{value!r} is not a valid {cls.__qualname__}")
+            return found
+
+        def __iter__(cls):
+            return iter(cls._members.values())
+
+        def __len__(cls):
+            return len(cls._members)
+
+    class IntEnum(int, metaclass=_Members):
+        """Whole numbers with names."""
+
+        def __repr__(self):
+            return f"<{type(self).__name__}.{self.name}: {int(self)}>"
+
+        __str__ = int.__repr__
+
+        def __reduce__(self):
+            return type(self), (int(self),)
+
+
+__all__ = ["IntEnum", "NamedTuple", "dataclass"]
