@@ -207,6 +207,7 @@ def test_enumerations_are_as_of_the_library(kind: Any) -> None:
     assert repr(kind.FAILED) == f"<{kind.__name__}.FAILED: 3>"
     assert isinstance(kind.OK, int)
     assert len(kind) == 2
+    assert list(kind.__members__) == ["OK", "FAILED"]
     assert pickle.loads(pickle.dumps(kind.FAILED)) is kind.FAILED
     with pytest.raises(ValueError, match="7 is not a valid"):
         kind(7)

@@ -182,6 +182,10 @@ if not TYPE_CHECKING:
         def __len__(cls):
             return len(cls._members)
 
+        @property
+        def __members__(cls):
+            return {one.name: one for one in cls}
+
     class IntEnum(int, metaclass=_Members):
         """Whole numbers with names."""
 
