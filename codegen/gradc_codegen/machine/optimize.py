@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
-from gradc_codegen.machine.apart import try_apart
 from gradc_codegen.target.target import (
     LOCK,
     PEEPHOLES,
@@ -26,6 +25,7 @@ from gradc_codegen.target.target import (
     without,
 )
 from gradc_codegen.text.module import AS_WRITTEN, PLAIN_LOOP
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.errors import ExportError, VerifyError
 
 # What every function carries. Added here, not by those who write the text: none can forget it.
@@ -232,6 +232,8 @@ class Optimized:
         Raises ExportError when LLVM cannot make one of it, for a target it is not known to.
         """
         if not self.target.is_proven:
+            from gradc_codegen.machine.apart import try_apart  # few targets need a process
+
             try_apart(str(self.module), self.target, self.how.generator)
         with LOCK, self._options():
             try:

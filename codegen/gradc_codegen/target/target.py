@@ -7,12 +7,12 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
 from gradc_codegen.target.triple import HELP, normalised
 from gradc_codegen.text.module import REGISTER, Machine, suffix
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ExportError
 from gradc_ir.forks import Depth, hold_across_forks, lock_across_forks

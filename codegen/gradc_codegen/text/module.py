@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.types import DType
 
