@@ -107,6 +107,50 @@ def bundle(x: Any) -> Any:
     return np.concatenate([scale * u, scale * v])
 
 
+INTERVALS = 60
+# slopes at the Radau points of an interval, by the values at its start and at these points
+DIFFERENCES = (
+    (-4.13938769, 3.22474487, 1.16784008, -0.25319726),
+    (1.73938769, -3.56784008, 0.77525513, 1.05319726),
+    (-3.0, 5.53197265, -7.53197265, 5.0),
+)
+
+
+def collocation(z: Any) -> Any:
+    """Return what is left of an oscillator's equations at the Radau points of each interval."""
+    ends, inner = z[: 2 * INTERVALS + 2].reshape(-1, 2), z[2 * INTERVALS + 2 :].reshape(-1, 6)
+    x = [ends[:-1, 0], *(inner[:, i] for i in range(3))]
+    y = [ends[:-1, 1], *(inner[:, i] for i in range(3, 6))]
+    left = []
+    for i, row in enumerate(DIFFERENCES, 1):
+        left.append(sum(d * one for d, one in zip(row, x)) - 0.1 * y[i])
+        force = (1.0 - x[i] ** 2) * y[i] - x[i]
+        left.append(sum(d * one for d, one in zip(row, y)) - 0.1 * force)
+    return np.concatenate([*left, x[3] - ends[1:, 0], y[3] - ends[1:, 1]])
+
+
+BUSES, LINES = 300, 420
+FROM = np.concatenate([np.arange(BUSES - 1), _random.integers(0, BUSES, LINES - BUSES + 1)])
+TO = np.concatenate([np.arange(1, BUSES), _random.integers(0, BUSES, LINES - BUSES + 1)])
+CONDUCTANCE, SUSCEPTANCE = _random.uniform(0.5, 2, LINES), _random.uniform(5, 20, LINES)
+
+
+def power_flow(z: Any) -> Any:
+    """Return the active and reactive power that each bus of a network sends into its lines."""
+    angle, voltage = z[:BUSES], z[BUSES:]
+    turn = angle[FROM] - angle[TO]
+    cosine, sine = np.cos(turn), np.sin(turn)
+    both = voltage[FROM] * voltage[TO]
+    active, reactive = np.zeros(BUSES, z.dtype), np.zeros(BUSES, z.dtype)
+    for own, sign in ((FROM, 1.0), (TO, -1.0)):
+        square = voltage[own] ** 2
+        sent = CONDUCTANCE * square - both * (CONDUCTANCE * cosine + sign * SUSCEPTANCE * sine)
+        np.add.at(active, own, sent)
+        sent = SUSCEPTANCE * square + both * (sign * CONDUCTANCE * sine - SUSCEPTANCE * cosine)
+        np.add.at(reactive, own, sent)
+    return np.concatenate([active, reactive])
+
+
 def chained(x: Any) -> Any:
     """Return Rosenbrock's function."""
     return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
@@ -119,6 +163,8 @@ ROWS = {
     "control": Row(swing_up, _random.uniform(0.5, 1.5, 5 * STAGES)),
     "arrowhead": Row(arrowhead, _random.uniform(0.5, 1.5, 1000)),
     "bundle": Row(bundle, _random.uniform(1, 2, 7 * CAMERAS + 3 * POINTS)),
+    "collocation": Row(collocation, _random.uniform(0.5, 1.5, 8 * INTERVALS + 2)),
+    "power flow": Row(power_flow, _random.uniform(0.9, 1.1, 2 * BUSES)),
     "Hessian": Row(chained, _random.uniform(0.5, 1.5, 11_000), "hessian"),
 }
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
-from gradc.pipeline import nested
+import numpy as np
+
+from gradc.autodiff.terms.leaves import leaves
+from gradc.autodiff.terms.term import Unsupported
+from gradc.pipeline import nested, with_jacobian
 from gradc.requests.options import Options
 from gradc.requests.request import Request
 from gradc.sparsity.compression import (
@@ -13,10 +18,12 @@ from gradc.sparsity.compression import (
     compress_symmetric,
     joined_with_mirror,
 )
+from gradc.sparsity.known import Known
 from gradc.sparsity.pattern import pattern
+from gradc.sparsity.placement import Placement, Spots, placement
 from gradc.sparsity.relation import Relation
 from gradc_ir.core.graph import Function
-from gradc_ir.core.sizes import Shape, evaluate
+from gradc_ir.core.sizes import Shape, Size, evaluate
 from gradc_ir.core.types import Array, Type
 
 
@@ -35,6 +42,14 @@ def pattern_of(
     """
     request = Request("jvp" if of == "jacobian" else "hvp", (leaf,), options=options)
     derivative = nested(function, request, True)
+    found = pattern(derivative, len(function.params), _readers(arrays, looked))[-1]
+    return found if of == "jacobian" else joined_with_mirror(found)
+
+
+def _readers(
+    arrays: Sequence[Array | None], looked: dict[int, Array]
+) -> dict[int, Callable[[], Array]]:
+    """Return what reads the integers among arrays, and notes which ones were looked at."""
 
     def reader(place: int, array: Array) -> Callable[[], Array]:
         def read() -> Array:
@@ -42,13 +57,68 @@ def pattern_of(
 
         return read
 
-    given = {
+    return {
         i: reader(i, array)
         for i, array in enumerate(arrays)
         if array is not None and array.dtype.kind in "ib"
     }
-    found = pattern(derivative, len(function.params), given)[-1]
-    return found if of == "jacobian" else joined_with_mirror(found)
+
+
+class Coefficients(NamedTuple):
+    """The terms of which the elements of a derivative are made.
+
+    Parameters
+    ----------
+    kind: tells them from those of other functions.
+    placement: where each element is among their coefficients.
+    """
+
+    kind: str
+    placement: Placement
+
+
+def coefficients_of(
+    found: Relation,
+    function: Function,
+    of: str,
+    leaf: int,
+    options: Options,
+    arrays: Sequence[Array | None],
+    looked: dict[int, Array],
+) -> Coefficients | None:
+    """Return the terms of a derivative with a pattern, None where passes serve better.
+
+    That is where an op is met of which no terms are known, where an index hangs on floats, and
+    where there is more to compute for the coefficients than by seeds. Else as :func:`pattern_of`.
+    """
+    try:
+        made = leaves(with_jacobian(function, Request(of, (leaf,), options=options)), leaf)
+    except Unsupported:
+        return None
+    if _cost(made.work) > max(_fewest(found) * _cost(made.elements), found.nnz):
+        return None
+    known = Known(made.indices, _readers(arrays, looked), {})
+    if not all(map(known.has, made.indices.results)):
+        return None
+    counts = [_cost(type_.count) for type_ in made.function.result_types]
+    starts = np.concatenate([[1], 1 + np.cumsum(counts, dtype=np.int64)])
+    results = iter(made.indices.results)
+    parts = []
+    for part in made.parts:
+        rows, columns, at = (known.array(next(results)) for _ in range(3))
+        assert rows is not None and columns is not None and at is not None  # they are known
+        parts.append(Spots(rows, columns, at + starts[part.leaf]))
+    return Coefficients(made.kind, placement(found, parts))
+
+
+def _cost(size: Size) -> int:
+    return int(evaluate(size, {}))
+
+
+def _fewest(found: Relation) -> int:
+    """Return how many passes there are at least in one mode."""
+    by_row = np.diff(found.indptr).max(initial=0)
+    return int(min(by_row, np.bincount(found.indices, minlength=1).max()))
 
 
 def passes_of(found: Relation, of: str, by: Type, result: Type, mode: str = "auto") -> Compression:

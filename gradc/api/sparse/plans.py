@@ -10,18 +10,25 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.sparse import csr_array
 
-from gradc.api.sparse.by_seeds import BySeeds
+from gradc.api.sparse.elements import Elements
 from gradc.arguments.flags import exact_key
 from gradc.calls.derivation import Derivation
 from gradc.calls.signature import Bound, Wrt, leaves_of
 from gradc.calls.sparse_preconditions import check_matrix, check_sizes, only_leaf
 from gradc.requests.options import Options
 from gradc.requests.request import Request
-from gradc.runtime.derivative_pattern import numbers, passes_of, pattern_of
+from gradc.runtime.derivative_pattern import (
+    coefficients_of,
+    numbers,
+    passes_of,
+    pattern_of,
+)
 from gradc.runtime.specialize import collector_paused, working
 from gradc.scopes import scopes_key
-from gradc.sparsity.compression import Compression, seeds
+from gradc.sparsity.compression import seeds
+from gradc.sparsity.placement import Placement
 from gradc.sparsity.relation import Relation
+from gradc.sparsity.seeds import BySeeds, ByTerms
 from gradc.tracing.captured.traced import Traced
 from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import ShapeError, TraceError
@@ -65,41 +72,43 @@ class Owner(Protocol):
 
 @dataclass(eq=False)
 class Plan:
-    """The pattern of a derivative, its passes, and what computes its elements.
+    """The pattern of a derivative, and what computes its elements.
 
     Parameters
     ----------
     traced: the function, whose guards must hold.
     shapes: of the captured arrays.
     looked: the integers that the pattern hangs on, by the leaf or, after these, the capture.
-    passes: pattern and colours.
+    pattern: in canonical form.
+    placement: where its elements are among what is computed, coefficients or results of passes.
     given: the seeds.
     dtype: of the elements, as of the argument.
-    form: takes seeds, places and arguments to elements.
+    form: takes seeds, placement and arguments to elements.
     """
 
     traced: Traced
     shapes: tuple[tuple[int, ...], ...]
     looked: Mapping[int, Array]
-    passes: Compression
+    pattern: Relation
+    placement: Placement
     given: tuple[Array, ...]
     dtype: np.dtype[Any]
-    form: Any
+    forms: Callable[[bool], Any]
 
-    @property
-    def pattern(self) -> Relation:
-        """The pattern, in canonical form."""
-        return self.passes.pattern
+    @cached_property
+    def rows(self) -> Array:
+        """The row of each element of the pattern."""
+        return np.repeat(np.arange(self.pattern.shape[0]), np.diff(self.pattern.indptr))
 
     @cached_property
     def lower(self) -> Array:
         """Which elements of the pattern are on the diagonal or below it."""
-        return np.nonzero(self.passes.rows >= self.pattern.indices)[0]
+        return np.nonzero(self.rows >= self.pattern.indices)[0]
 
     @cached_property
-    def lower_places(self) -> Array:
-        """Where these stand among the results of the passes."""
-        return self.passes.places[self.lower]
+    def lower_placement(self) -> Placement:
+        """Where these are among what is computed."""
+        return self.placement.of(self.lower)
 
     def fits(self, leaves: Sequence[Array]) -> bool:
         """Whether it serves a call of the same kind: what it has looked at is as it was."""
@@ -120,11 +129,12 @@ class Plan:
         self, args: Sequence[Any], kwargs: dict[str, Any], out: Any = None, lower: bool = False
     ) -> Array:
         """Return the elements of the pattern, or of its lower triangle, in its order."""
-        places = self.lower_places if lower else self.passes.places
-        if not len(places):
+        placed = (self.lower_placement if lower else self.placement).arrays
+        if not len(placed[0]):
             return np.zeros(0, self.dtype) if out is None else out
         more = {} if out is None else {"out": out}
-        found: Array = self.form(*self.given, places, *args, **kwargs, **more)
+        form = self.forms(len(placed) > 1)
+        found: Array = form(*self.given, *placed, *args, **kwargs, **more)
         return found
 
 
@@ -142,7 +152,7 @@ class Planned(NamedTuple):
     def structure(self, *, lower: bool = False) -> tuple[Array, Array]:
         """Return the rows and columns of the elements, or of those of the lower triangle."""
         columns = self.plan.pattern.indices
-        rows = self.plan.passes.rows.astype(columns.dtype)
+        rows = self.plan.rows.astype(columns.dtype)
         if lower:
             return rows[self.plan.lower], columns[self.plan.lower]
         return rows, columns.copy()
@@ -258,26 +268,46 @@ class Plans:
         check_matrix(owner.__name__, asked.of, traced)
         captured = [capture.read() for capture in traced.captures]
         looked: dict[int, Array] = {}
-        found = pattern_of(
-            traced.function, asked.of, leaf, owner.options, [*fixed.leaves, *captured], looked
-        )
+        arrays = [*fixed.leaves, *captured]
+        found = pattern_of(traced.function, asked.of, leaf, owner.options, arrays, looked)
         types = traced.function.param_types[leaf], traced.function.result_types[0]
-        passes = passes_of(found, asked.of, *types, asked.mode)
-        given = tuple(
-            seeds(colours, type_.dtype.numpy).reshape((-1, *numbers(type_.shape)))
-            for colours, type_ in zip((passes.by_columns, passes.by_rows), types)
-            if colours.max(initial=-1) >= 0
-        )
-        has = passes.forward_passes > 0, passes.reverse_passes > 0
         static = owner._parameters.static
-        kind = (asked.of, asked.wrt, has, static)
-        if kind not in self._forms:
-            function = BySeeds(owner.__wrapped__, static, asked.of, asked.wrt, *has)
-            self._forms[kind] = owner.like(function, static)
+
+        def form(by: BySeeds | ByTerms) -> Any:
+            kind = (asked.of, asked.wrt, by, static)
+            if kind not in self._forms:
+                function = Elements(owner.__wrapped__, static, asked.of, asked.wrt, by)
+                self._forms[kind] = owner.like(function, static)
+            return self._forms[kind]
+
+        given: tuple[Array, ...] = ()
+        terms = None
+        if asked.mode == "auto":
+            terms = coefficients_of(
+                found, traced.function, asked.of, leaf, owner.options, arrays, looked
+            )
+        if terms is not None:
+            placement, kind = terms.placement, terms.kind
+
+            def forms(has_more: bool) -> Any:
+                return form(ByTerms(kind, has_more))
+        else:
+            passes = passes_of(found, asked.of, *types, asked.mode)
+            placement = Placement(passes.places, passes.places[:0], passes.places[:0])
+            given = tuple(
+                seeds(colours, type_.dtype.numpy).reshape((-1, *numbers(type_.shape)))
+                for colours, type_ in zip((passes.by_columns, passes.by_rows), types)
+                if colours.max(initial=-1) >= 0
+            )
+            by = BySeeds(passes.forward_passes > 0, passes.reverse_passes > 0)
+
+            def forms(has_more: bool) -> Any:
+                return form(by)
         # fixed leaves are flags of the call, whose places among the arrays are other ones
         looked = looked if fixed is bound else _by_first_leaves(looked, fixed, bound)
         shapes = tuple(array.shape for array in captured)
-        return Plan(traced, shapes, looked, passes, given, types[0].dtype.numpy, self._forms[kind])
+        dtype = types[0].dtype.numpy
+        return Plan(traced, shapes, looked, found, placement, given, dtype, forms)
 
 
 def pattern_of_spec(owner: Owner, specs: Sequence[str], of: str, wrt: Wrt) -> Relation:

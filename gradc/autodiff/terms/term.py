@@ -1,0 +1,159 @@
+"""Terms: what a value that is linear in a tangent is a sum of."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gradc_ir import build
+from gradc_ir.core.graph import Node, Value
+from gradc_ir.core.sizes import Shape, Size
+from gradc_ir.core.types import DType, Type
+
+
+class Unsupported(Exception):  # noqa: N818 - no error: seeds serve then
+    """Of an op, or of such operands of it, no terms are known."""
+
+
+class Placing(NamedTuple):
+    """One step from the elements of a term to the value's: what puts each somewhere, once.
+
+    Parameters
+    ----------
+    node: ``reshape``, ``transpose``, ``pad``, ``concatenate``, ``stack``, ``scatter_add`` or
+        ``reduce_sum`` of the tangent's graph; its integers are values of the graph that is built.
+    which: the operand that the term is of.
+    type: of that operand.
+    indices: of ``scatter_add``.
+    """
+
+    node: Node
+    which: int
+    type: Type
+    indices: tuple[Value, ...] = ()
+
+    @property
+    def shape(self) -> Shape:
+        """The shape that is placed into."""
+        return self.node.results[0].type.shape
+
+    def read(self, x: Value) -> Value:
+        """Return of an array of the new shape what stands where the elements come."""
+        attributes, shape = self.node.attributes, self.type.shape
+        rank = len(shape)
+        match self.node.op.name:
+            case "reshape":
+                return build.reshape(x, shape)
+            case "transpose":
+                permutation = attributes["permutation"]
+                return build.transpose(x, tuple(permutation.index(i) for i in range(rank)))
+            case "pad" | "set_slice":
+                return build.slice(x, attributes["starts"], shape, attributes["steps"])
+            case "concatenate":
+                return build.slice(x, self._starts(), shape, (1,) * rank)
+            case "stack":
+                return build.element(x, self._stacked_at())
+            case "scatter_add":
+                return build.gather(x, self.indices, attributes["axes"])
+        axes = attributes["axes"]
+        kept = tuple(axis for axis in range(rank) if axis not in axes)
+        return build.broadcast(x, shape, kept)
+
+    def place(self, x: Value) -> Value:
+        """Return an array of the new shape with elements in their places, and zeros elsewhere."""
+        attributes, shape = self.node.attributes, self.shape
+        match self.node.op.name:
+            case "reshape":
+                return build.reshape(x, shape)
+            case "transpose":
+                return build.transpose(x, attributes["permutation"])
+            case "pad" | "set_slice":
+                return build.pad(x, attributes["starts"], shape, attributes["steps"])
+            case "concatenate":
+                return build.pad(x, self._starts(), shape, (1,) * len(shape))
+            case "stack":
+                zero = build.zeros_like(x)
+                parts = [zero] * len(self.node.operands)
+                parts[self.which] = x
+                return build.stack(parts, shape, attributes["axes"])
+        raise Unsupported(self.node.op.name)  # several elements may come to one place
+
+    def _starts(self) -> Shape:
+        axis = self.node.attributes["axis"]
+        before = [part.type.shape[axis] for part in self.node.operands[: self.which]]
+        start: Size = sum(before, start=0)
+        return tuple(start if i == axis else 0 for i in range(self.type.rank))
+
+    def _stacked_at(self) -> tuple[int | None, ...]:
+        axes = self.node.attributes["axes"]
+        found: list[int | None] = [None] * len(self.shape)
+        rest = self.which
+        for axis in reversed(axes):
+            size = self.shape[axis]
+            assert isinstance(size, int)  # so many operands there are
+            rest, found[axis] = divmod(rest, size)
+        return tuple(found)
+
+
+class Term(NamedTuple):
+    """Products of coefficients and elements of the tangent, each at a place of a value.
+
+    Parameters
+    ----------
+    factor: the coefficients, None where all are 1.
+    columns: of each the element of the tangent, counted from 1; 0 where there is none. i64.
+    placings: how its elements come into the value; none where it has one for each of the value's.
+    """
+
+    factor: Value | None
+    columns: Value
+    placings: tuple[Placing, ...] = ()
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of its elements."""
+        return self.columns.type.shape
+
+    def read(self, x: Value) -> Value:
+        """Return of an array of the value's shape what stands at each of the term's elements."""
+        return functools.reduce(lambda found, placing: placing.read(found), self.placings[::-1], x)
+
+    def placed(self, placing: Placing) -> Term:
+        """Return the term of what an op makes that only puts elements somewhere."""
+        return self._replace(placings=(*self.placings, placing))
+
+    def aligned(self) -> Term:
+        """Return the same with an element for each one of the value.
+
+        Raises Unsupported where several elements of the term are of one of the value.
+        """
+        factor, columns = self.factor, self.columns
+        for placing in self.placings:
+            factor = None if factor is None else placing.place(factor)
+            columns = placing.place(columns)
+        return Term(factor, columns)
+
+    def times(self, factor: Value) -> Term:
+        """Return the term with its coefficients multiplied by an array of its own shape."""
+        if self.factor is None:
+            return self._replace(factor=factor)
+        return self._replace(factor=build.mul(self.factor, factor))
+
+    def filled(self, dtype: DType) -> Value:
+        """Return its coefficients as an array."""
+        return build.full(self.shape, 1, dtype) if self.factor is None else self.factor
+
+
+def joined(terms: Sequence[Term], dtype: DType) -> list[Term]:
+    """Return terms of one value, those of the same elements and places added up."""
+    found: dict[tuple[Value, tuple[Placing, ...]], Term] = {}
+    for term in terms:
+        key = term.columns, term.placings
+        have = found.get(key)
+        if have is None:
+            found[key] = term
+        else:
+            total = build.add(have.filled(dtype), term.filled(dtype))
+            found[key] = have._replace(factor=total)
+    return list(found.values())
