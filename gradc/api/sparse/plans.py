@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from gradc.api.sparse.elements import Elements
 from gradc.arguments.flags import exact_key
-from gradc.calls.derivation import Derivation
+from gradc.calls.derivation import VALUE, Derivation
 from gradc.calls.signature import Bound, Wrt, leaves_of
 from gradc.calls.sparse_preconditions import check_matrix, check_sizes, only_leaf
 from gradc.requests.options import Options
@@ -23,12 +23,15 @@ from gradc.runtime.derivative_pattern import (
     passes_of,
     pattern_of,
 )
+from gradc.runtime.prepared import Prepared
+from gradc.runtime.quick_call import Call
 from gradc.runtime.specialize import collector_paused, working
 from gradc.scopes import scopes_key
 from gradc.sparsity.compression import seeds
 from gradc.sparsity.placement import Placement
 from gradc.sparsity.relation import Relation
 from gradc.sparsity.seeds import BySeeds, ByTerms
+from gradc.tracing.captured.captures import SameElements
 from gradc.tracing.captured.traced import Traced
 from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import ShapeError, TraceError
@@ -79,16 +82,19 @@ class Plan:
     traced: the function, whose guards must hold.
     shapes: of the captured arrays.
     looked: the integers that the pattern hangs on, by the leaf or, after these, the capture.
+    stays: guards of them; None where some are arguments.
     pattern: in canonical form.
     placement: where its elements are among what is computed, coefficients or results of passes.
     given: the seeds.
     dtype: of the elements, as of the argument.
-    form: takes seeds, placement and arguments to elements.
+    forms: returns what takes seeds, placement and arguments to elements, by whether the placement
+        has further places.
     """
 
     traced: Traced
     shapes: tuple[tuple[int, ...], ...]
     looked: Mapping[int, Array]
+    stays: tuple[SameElements, ...] | None
     pattern: Relation
     placement: Placement
     given: tuple[Array, ...]
@@ -125,25 +131,27 @@ class Plan:
             np.array_equal(arrays[i], array) for i, array in self.looked.items()
         )
 
-    def values(
-        self, args: Sequence[Any], kwargs: dict[str, Any], out: Any = None, lower: bool = False
-    ) -> Array:
-        """Return the elements of the pattern, or of its lower triangle, in its order."""
+    def before(self, lower: bool) -> tuple[Array, ...]:
+        """Return what the form is given before the arguments; nothing where there is no element."""
         placed = (self.lower_placement if lower else self.placement).arrays
-        if not len(placed[0]):
-            return np.zeros(0, self.dtype) if out is None else out
-        more = {} if out is None else {"out": out}
-        form = self.forms(len(placed) > 1)
-        found: Array = form(*self.given, *placed, *args, **kwargs, **more)
-        return found
+        return (*self.given, *placed) if len(placed[0]) else ()
+
+    def form(self, lower: bool) -> Any:
+        """Return what takes that and the arguments to the elements, or to the lower triangle's."""
+        placed = self.lower_placement if lower else self.placement
+        return self.forms(len(placed.further) > 0)
 
 
 class Planned(NamedTuple):
-    """A call, and the plan that serves it."""
+    """A call, and the plan that serves it.
+
+    ``is_plain``: its arguments are those that were passed, in their places.
+    """
 
     plan: Plan
     args: Sequence[Any]
     kwargs: dict[str, Any]
+    is_plain: bool = True
 
     def pattern(self) -> Relation:
         """Return the pattern."""
@@ -159,7 +167,43 @@ class Planned(NamedTuple):
 
     def values(self, out: Any = None, *, lower: bool = False) -> Array:
         """Return the elements, or those of the lower triangle."""
-        return self.plan.values(self.args, self.kwargs, out, lower)
+        before = self.plan.before(lower)
+        if not before:
+            return np.zeros(0, self.plan.dtype) if out is None else out
+        more = {} if out is None else {"out": out}
+        found: Array = self.plan.form(lower)(*before, *self.args, **self.kwargs, **more)
+        return found
+
+    def prepared(self, call: Call, out: Any = None, *, lower: bool = False) -> Any:
+        """Return what :meth:`values` does, or its call prepared, so that others like it are quick.
+
+        Those are of the same shapes, and what is looked at outside is as it is. There are none
+        where the pattern hangs on integers that are arguments, which are compared here.
+        """
+        before = self.plan.before(lower)
+        stays = self.plan.stays
+        if not before or stays is None or not self.is_plain:
+            return self.values(out, lower=lower)
+        inner = call._replace(learner=None, args=(*before, *self.args))
+        found: Prepared = self.plan.form(lower).answered(VALUE, inner, inner.args, self.kwargs)
+        count, made = len(before), found.made
+        if stays and made is not None:
+            traced = made.traced
+            made = replace(made, traced=replace(traced, guards=(*traced.guards, *stays)))
+
+        def moved(path: tuple[Any, ...]) -> tuple[Any, ...]:
+            return (path[0] - count, *path[1:]) if path and type(path[0]) is int else path
+
+        return found._replace(
+            made=made,
+            inputs=[
+                part._replace(path=(), is_known=True)
+                if i < count
+                else part._replace(path=moved(part.path))
+                for i, part in enumerate(found.inputs)
+            ],
+            others=[(moved(path), value) for path, value in found.others],
+        ).with_out(out)
 
     def matrix(self, out: Any = None) -> Any:
         """Return a csr_array, or ``out`` with the elements in it."""
@@ -307,7 +351,14 @@ class Plans:
         looked = looked if fixed is bound else _by_first_leaves(looked, fixed, bound)
         shapes = tuple(array.shape for array in captured)
         dtype = types[0].dtype.numpy
-        return Plan(traced, shapes, looked, found, placement, given, dtype, forms)
+        first = len(bound.leaves)
+        stays = tuple(
+            SameElements(traced.captures[i - first].name, array, traced.captures[i - first].fetch)
+            for i, array in looked.items()
+            if i >= first
+        )
+        known = stays if len(stays) == len(looked) else None
+        return Plan(traced, shapes, looked, known, found, placement, given, dtype, forms)
 
 
 def pattern_of_spec(owner: Owner, specs: Sequence[str], of: str, wrt: Wrt) -> Relation:

@@ -120,7 +120,14 @@ class Term(NamedTuple):
         return functools.reduce(lambda found, placing: placing.read(found), self.placings[::-1], x)
 
     def placed(self, placing: Placing) -> Term:
-        """Return the term of what an op makes that only puts elements somewhere."""
+        """Return the term of what an op makes that only puts elements somewhere.
+
+        Rearrangements are done at once where nothing was placed before: so terms that came by
+        different ways meet.
+        """
+        if not self.placings and placing.node.op.name in ("reshape", "transpose"):
+            factor = None if self.factor is None else placing.place(self.factor)
+            return Term(factor, placing.place(self.columns))
         return self._replace(placings=(*self.placings, placing))
 
     def aligned(self) -> Term:
