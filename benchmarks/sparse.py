@@ -3,10 +3,10 @@
     python -m benchmarks.sparse [row ...]        (make bench-sparse)
 
 Both tools are given the same text, CasADi as NumPy arrays of its scalar symbols. Each row has the
-elements, the passes that colours would take (CasADi: of its one-sided colouring), the time from the function to the
-first values with nothing kept on disk, and that of one evaluation, which both write into arrays
-that are there: all of the processor's time, the compiler's included. Values are compared first.
-Tools take turns; the least time counts.
+elements, the passes that colours would take (CasADi: of its one-sided colouring), the time from the
+function to the first values with nothing kept on disk, and that of one evaluation, which both write
+into arrays that are there: all of the processor's time, the compiler's included. Values are
+compared first. Tools take turns; the least time counts.
 """
 
 from __future__ import annotations

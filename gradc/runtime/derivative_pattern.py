@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from gradc.sparsity.known import Known
 from gradc.sparsity.pattern import pattern
 from gradc.sparsity.placement import Placement, Spots, placement
 from gradc.sparsity.relation import Relation
+from gradc.sparsity.seeds import BySeeds, ByTerms
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Shape, Size, evaluate
 from gradc_ir.core.types import Array, Type
@@ -64,35 +66,65 @@ def _readers(
     }
 
 
-class Coefficients(NamedTuple):
-    """The terms of which the elements of a derivative are made.
+@dataclass(frozen=True)
+class Making:
+    """How the elements of a derivative are made: of terms, or by passes.
 
     Parameters
     ----------
-    kind: tells them from those of other functions.
-    placement: where each element is among their coefficients.
+    placement: where each element is among the coefficients, or the results of the passes.
+    kind: tells the terms from those of other functions.
+    passes: where it is by these.
     """
 
-    kind: str
     placement: Placement
+    kind: str = ""
+    passes: Compression | None = None
+
+    def by(self, placement: Placement) -> BySeeds | ByTerms:
+        """Return what takes seeds and a placement, of all elements or of some, to these."""
+        if self.passes is None:
+            return ByTerms(self.kind, len(placement.further) > 0)
+        return BySeeds(self.passes.forward_passes > 0, self.passes.reverse_passes > 0)
 
 
-def coefficients_of(
+def making_of(
     found: Relation,
     function: Function,
-    of: str,
-    leaf: int,
-    options: Options,
+    request: Request,
     arrays: Sequence[Array | None],
     looked: dict[int, Array],
-) -> Coefficients | None:
-    """Return the terms of a derivative with a pattern, None where passes serve better.
+) -> Making:
+    """Return how a derivative of a traced function is made whose pattern is found.
+
+    ``request`` is of one parameter; the rest is as of :func:`pattern_of`.
+    """
+    (leaf,) = request.wrt
+    if request.mode == "auto":
+        by_terms = _by_terms(found, function, request, arrays, looked)
+        if by_terms is not None:
+            return by_terms
+    assert isinstance(request.mode, str)  # seeds and terms are what is asked for here
+    types = function.param_types[leaf], function.result_types[0]
+    passes = passes_of(found, request.of, *types, request.mode)
+    nothing = passes.places[:0]
+    return Making(Placement(passes.places, nothing, nothing), passes=passes)
+
+
+def _by_terms(
+    found: Relation,
+    function: Function,
+    request: Request,
+    arrays: Sequence[Array | None],
+    looked: dict[int, Array],
+) -> Making | None:
+    """Return the terms of a derivative, None where passes serve better.
 
     That is where an op is met of which no terms are known, where an index hangs on floats, and
-    where there is more to compute for the coefficients than by seeds. Else as :func:`pattern_of`.
+    where there is more to compute for the coefficients than by seeds.
     """
     try:
-        made = leaves(with_jacobian(function, Request(of, (leaf,), options=options)), leaf)
+        made = leaves(with_jacobian(function, request), request.wrt[0])
     except Unsupported:
         return None
     if _cost(made.work) > max(_fewest(found) * _cost(made.elements), found.nnz):
@@ -105,10 +137,9 @@ def coefficients_of(
     results = iter(made.indices.results)
     parts = []
     for part in made.parts:
-        rows, columns, at = (known.array(next(results)) for _ in range(3))
-        assert rows is not None and columns is not None and at is not None  # they are known
+        rows, columns, at = (cast(Array, known.array(next(results))) for _ in range(3))
         parts.append(Spots(rows, columns, at + starts[part.leaf]))
-    return Coefficients(made.kind, placement(found, parts))
+    return Making(placement(found, parts), made.kind)
 
 
 def _cost(size: Size) -> int:

@@ -59,7 +59,9 @@ class Elements:
         (position,) = parameters.positions(self.wrt, pairs)
         function = _OfValues(self.__wrapped__, parameters, pairs)
         values = [value for _, value in pairs.dynamic]
-        trace = NestedTrace(function, values, {}, Derivation(self.of, position, self.by.mode(sizes)))
+        trace = NestedTrace(
+            function, values, {}, Derivation(self.of, position, self.by.mode(sizes))
+        )
         try:
             return trace.run(given)[0]
         except OtherTerms:

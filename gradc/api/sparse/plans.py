@@ -17,12 +17,7 @@ from gradc.calls.signature import Bound, Wrt, leaves_of
 from gradc.calls.sparse_preconditions import check_matrix, check_sizes, only_leaf
 from gradc.requests.options import Options
 from gradc.requests.request import Request
-from gradc.runtime.derivative_pattern import (
-    coefficients_of,
-    numbers,
-    passes_of,
-    pattern_of,
-)
+from gradc.runtime.derivative_pattern import making_of, numbers, pattern_of
 from gradc.runtime.prepared import Prepared
 from gradc.runtime.quick_call import Call
 from gradc.runtime.specialize import collector_paused, working
@@ -30,7 +25,6 @@ from gradc.scopes import scopes_key
 from gradc.sparsity.compression import seeds
 from gradc.sparsity.placement import Placement
 from gradc.sparsity.relation import Relation
-from gradc.sparsity.seeds import BySeeds, ByTerms
 from gradc.tracing.captured.captures import SameElements
 from gradc.tracing.captured.traced import Traced
 from gradc_ir.core.types import Array, Type
@@ -87,8 +81,7 @@ class Plan:
     placement: where its elements are among what is computed, coefficients or results of passes.
     given: the seeds.
     dtype: of the elements, as of the argument.
-    forms: returns what takes seeds, placement and arguments to elements, by whether the placement
-        has further places.
+    forms: returns what takes seeds, a placement and arguments to elements.
     """
 
     traced: Traced
@@ -99,7 +92,7 @@ class Plan:
     placement: Placement
     given: tuple[Array, ...]
     dtype: np.dtype[Any]
-    forms: Callable[[bool], Any]
+    forms: Callable[[Placement], Any]
 
     @cached_property
     def rows(self) -> Array:
@@ -138,8 +131,7 @@ class Plan:
 
     def form(self, lower: bool) -> Any:
         """Return what takes that and the arguments to the elements, or to the lower triangle's."""
-        placed = self.lower_placement if lower else self.placement
-        return self.forms(len(placed.further) > 0)
+        return self.forms(self.lower_placement if lower else self.placement)
 
 
 class Planned(NamedTuple):
@@ -314,39 +306,27 @@ class Plans:
         looked: dict[int, Array] = {}
         arrays = [*fixed.leaves, *captured]
         found = pattern_of(traced.function, asked.of, leaf, owner.options, arrays, looked)
+        request = Request(asked.of, (leaf,), asked.mode, owner.options)
+        making = making_of(found, traced.function, request, arrays, looked)
         types = traced.function.param_types[leaf], traced.function.result_types[0]
+        given: tuple[Array, ...] = ()
+        if making.passes is not None:
+            colours = making.passes.by_columns, making.passes.by_rows
+            given = tuple(
+                seeds(own, type_.dtype.numpy).reshape((-1, *numbers(type_.shape)))
+                for own, type_ in zip(colours, types)
+                if own.max(initial=-1) >= 0
+            )
         static = owner._parameters.static
 
-        def form(by: BySeeds | ByTerms) -> Any:
+        def forms(placement: Placement) -> Any:
+            by = making.by(placement)
             kind = (asked.of, asked.wrt, by, static)
             if kind not in self._forms:
                 function = Elements(owner.__wrapped__, static, asked.of, asked.wrt, by)
                 self._forms[kind] = owner.like(function, static)
             return self._forms[kind]
 
-        given: tuple[Array, ...] = ()
-        terms = None
-        if asked.mode == "auto":
-            terms = coefficients_of(
-                found, traced.function, asked.of, leaf, owner.options, arrays, looked
-            )
-        if terms is not None:
-            placement, kind = terms.placement, terms.kind
-
-            def forms(has_more: bool) -> Any:
-                return form(ByTerms(kind, has_more))
-        else:
-            passes = passes_of(found, asked.of, *types, asked.mode)
-            placement = Placement(passes.places, passes.places[:0], passes.places[:0])
-            given = tuple(
-                seeds(colours, type_.dtype.numpy).reshape((-1, *numbers(type_.shape)))
-                for colours, type_ in zip((passes.by_columns, passes.by_rows), types)
-                if colours.max(initial=-1) >= 0
-            )
-            by = BySeeds(passes.forward_passes > 0, passes.reverse_passes > 0)
-
-            def forms(has_more: bool) -> Any:
-                return form(by)
         # fixed leaves are flags of the call, whose places among the arrays are other ones
         looked = looked if fixed is bound else _by_first_leaves(looked, fixed, bound)
         shapes = tuple(array.shape for array in captured)
@@ -358,7 +338,7 @@ class Plans:
             if i >= first
         )
         known = stays if len(stays) == len(looked) else None
-        return Plan(traced, shapes, looked, known, found, placement, given, dtype, forms)
+        return Plan(traced, shapes, looked, known, found, making.placement, given, dtype, forms)
 
 
 def pattern_of_spec(owner: Owner, specs: Sequence[str], of: str, wrt: Wrt) -> Relation:

@@ -23,7 +23,9 @@ from gradc_ir.graphs.subgraph import drop_results
 Blocks: TypeAlias = dict[tuple[int, int], Value]  # by the result and the parameter
 
 
-def jacobian(function: Function, wrt: Sequence[int], mode: str | Seeds | Terms = "auto") -> Function:
+def jacobian(
+    function: Function, wrt: Sequence[int], mode: str | Seeds | Terms = "auto"
+) -> Function:
     """Return the function of the Jacobians of every float result by every parameter in ``wrt``.
 
     The new function has the same parameters; its results are, for each result r in order and each

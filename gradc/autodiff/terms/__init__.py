@@ -1,1 +1,1 @@
-"""Jacobians as sums of terms: the coefficients of a linear graph, each beside where it stands; no seeds, no passes."""
+"""Jacobians as sums of terms: coefficients of a linear graph, and where each stands; no seeds."""

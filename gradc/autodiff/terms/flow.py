@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from gradc.autodiff.terms.term import Placing, Term, Unsupported, joined
 from gradc_ir import build
-from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType

@@ -19,7 +19,7 @@ from gradc_ir.core.types import DType, Type
 from gradc_ir.passes import Canonicalize
 
 
-class OtherTerms(Exception):  # noqa: N818 - no error: it is asked for other ones
+class OtherTerms(Exception):
     """The terms of a function are not those that are asked for."""
 
 
@@ -103,9 +103,7 @@ def _taken_apart(found: Function, terms: Sequence[Term], flow: Flow) -> Leaves:
             parts.append(Part(place, rows, columns, at))
             placings = [placing.node.op.name for placing in terms[i].placings]
             kind.append(f"{place} {leaf.type.rank} {' '.join(moves)}: {' '.join(placings)}")
-        function = builder.function(
-            found.name, params, list(arrays), found.names, found.location
-        )
+        function = builder.function(found.name, params, list(arrays), found.names, found.location)
         values = [value for part in parts for value in part[1:]]
         indices = builder.function(f"{found.name}_indices", params, values, found.names)
     return Leaves(function, indices, tuple(parts), "; ".join(kind), flow.work, flow.elements)

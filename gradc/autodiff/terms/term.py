@@ -12,7 +12,7 @@ from gradc_ir.core.sizes import Shape, Size
 from gradc_ir.core.types import DType, Type
 
 
-class Unsupported(Exception):  # noqa: N818 - no error: seeds serve then
+class Unsupported(Exception):
     """Of an op, or of such operands of it, no terms are known."""
 
 
