@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -132,10 +133,7 @@ def _div(flow: Flow, node: Node, terms: Sequence[Terms]) -> Terms:
         raise Unsupported("a quotient by a tangent")
     by = flow.new(node.operands[1])
     return flow.worked(
-        *[
-            term._replace(factor=build.div(term.filled(by.type.dtype), term.read(by)))
-            for term in terms[0]
-        ]
+        *[term.scaled(build.div(term.filled(by.type.dtype), term.read(by))) for term in terms[0]]
     )
 
 
@@ -155,21 +153,27 @@ def _select(flow: Flow, node: Node, terms: Sequence[Terms]) -> Terms:
         raise Unsupported("select")
     chosen, dtype = flow.new(condition), node.results[0].type.dtype
     found: list[Term] = []
-    for side, (own, is_first) in enumerate(zip(terms[1:], (True, False))):
+    for side, own in enumerate(terms[1:]):
         if not own and not _is_zero(sides[side]):
             raise Unsupported("select")
+        holds = chosen if side == 0 else build.logical_not(chosen) if own else chosen
         for term in own:
-            holds = term.read(chosen)
-            if flow.is_known(condition):
-                zero = build.zeros_like(term.columns)
-                both = (term.columns, zero) if is_first else (zero, term.columns)
-                found.append(term._replace(columns=build.select(holds, *both)))
-                continue
-            factor = term.filled(dtype)
-            both = (factor, build.zeros_like(factor))
-            made = build.select(holds, *(both if is_first else both[::-1]))
-            found += flow.worked(term._replace(factor=made))
+            found += _where(flow, term, term.read(holds), flow.is_known(condition), dtype)
     return found
+
+
+def _where(flow: Flow, term: Term, holds: Value, is_known: bool, dtype: DType) -> list[Term]:
+    """Return a term where a condition holds: that tells columns, if it is known before any run."""
+    if is_known and term.within is None:
+        zero = build.zeros_like(term.columns)
+        return [term._replace(columns=build.select(holds, term.columns, zero))]
+    if is_known and holds is term.within:
+        return [term]
+    factor = term.filled(dtype)
+    made = term._replace(factor=build.select(holds, factor, build.zeros_like(factor)))
+    if is_known and term.within is not None:
+        made = made._replace(within=build.logical_and(term.within, holds))
+    return flow.worked(made)
 
 
 def _is_zero(value: Value) -> bool:
@@ -249,13 +253,12 @@ def _contract(flow: Flow, node: Node, terms: Sequence[Terms]) -> Terms:
         if term.placings:
             found.append(term.times(term.read(factor)))
             continue
-        columns = _spread(term.columns, mine, every, shape)
-        own = None if term.factor is None else _spread(term.factor, mine, every, shape)
-        found.append(Term(own, columns).times(factor))
+        spread = term.moved(functools.partial(_spread, labels=mine, every=every, shape=shape))
+        found.append(spread.times(factor))
     if len(every) > len(result):
-        spread = build.full(shape, 0, one.type.dtype)
-        joined_node = build.reduce_sum(spread, range(len(result), len(every))).node
-        found = [term.placed(Placing(joined_node, 0, spread.type)) for term in found]
+        products = build.full(shape, 0, one.type.dtype)
+        summed_up = build.reduce_sum(products, range(len(result), len(every))).node
+        found = [term.placed(Placing(summed_up, 0, products.type)) for term in found]
     return flow.worked(*found)
 
 
@@ -272,12 +275,7 @@ def _spread(x: Value, labels: Sequence[str], every: list[str], shape: tuple[Size
 def _read(flow: Flow, node: Node, terms: Sequence[Terms]) -> Terms:
     if any(terms[1:]):
         raise Unsupported(node.op.name)
-    found = []
-    for term in terms[0]:
-        whole = term.aligned()
-        factor = None if whole.factor is None else _again(flow, node, whole.factor)
-        found.append(Term(factor, _again(flow, node, whole.columns)))
-    return found
+    return [term.moved(functools.partial(_again, flow, node)) for term in terms[0]]
 
 
 def _again(flow: Flow, node: Node, x: Value) -> Value:

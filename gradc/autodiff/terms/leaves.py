@@ -75,7 +75,7 @@ def leaves(function: Function, wrt: int) -> Leaves:
         numbers = build.add(build.iota(DType.I64, result.type.count), 1)
         rows = [term.read(build.reshape(numbers, result.type.shape)) for term in terms]
         factors = [term.filled(result.type.dtype) for term in terms]
-        columns = [term.columns for term in terms]
+        columns = [term.counted() for term in terms]
         found = builder.function(
             function.name,
             params,

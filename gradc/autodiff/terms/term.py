@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gradc_ir import build
@@ -104,11 +104,15 @@ class Term(NamedTuple):
     factor: the coefficients, None where all are 1.
     columns: of each the element of the tangent, counted from 1; 0 where there is none. i64.
     placings: how its elements come into the value; none where it has one for each of the value's.
+    within: which of them count; None for all.
+    is_clean: whether the coefficients are zero where they do not count.
     """
 
     factor: Value | None
     columns: Value
     placings: tuple[Placing, ...] = ()
+    within: Value | None = None
+    is_clean: bool = True
 
     @property
     def shape(self) -> Shape:
@@ -126,8 +130,12 @@ class Term(NamedTuple):
         different ways meet.
         """
         if not self.placings and placing.node.op.name in ("reshape", "transpose"):
-            factor = None if self.factor is None else placing.place(self.factor)
-            return Term(factor, placing.place(self.columns))
+            return self._moved(placing.place)
+        if not self.placings and self._undoes(placing):
+            # elements of a window come back to where they are in the whole
+            kept = build.full(self.shape, True, DType.BOOL) if self.within is None else self.within
+            factor = placing.place(self.filled(placing.type.dtype))
+            return Term(factor, self.columns.operands[0], (), placing.place(kept), self.is_clean)
         return self._replace(placings=(*self.placings, placing))
 
     def aligned(self) -> Term:
@@ -135,17 +143,43 @@ class Term(NamedTuple):
 
         Raises Unsupported where several elements of the term are of one of the value.
         """
-        factor, columns = self.factor, self.columns
+        found = self._replace(placings=())
         for placing in self.placings:
-            factor = None if factor is None else placing.place(factor)
-            columns = placing.place(columns)
-        return Term(factor, columns)
+            found = found._moved(placing.place)
+        return found
+
+    def moved(self, move: Callable[[Value], Value]) -> Term:
+        """Return the term of what reads a value that this one is aligned with."""
+        return self.aligned()._moved(move)
+
+    def _moved(self, move: Callable[[Value], Value]) -> Term:
+        factor = None if self.factor is None else move(self.factor)
+        within = None if self.within is None else move(self.within)
+        return Term(factor, move(self.columns), (), within, self.is_clean)
 
     def times(self, factor: Value) -> Term:
         """Return the term with its coefficients multiplied by an array of its own shape."""
-        if self.factor is None:
-            return self._replace(factor=factor)
-        return self._replace(factor=build.mul(self.factor, factor))
+        whole = factor if self.factor is None else build.mul(self.factor, factor)
+        return self.scaled(whole)
+
+    def scaled(self, factor: Value) -> Term:
+        """Return the term with other coefficients, which were made of its own."""
+        return self._replace(factor=factor, is_clean=self.within is None)
+
+    def _undoes(self, placing: Placing) -> bool:
+        """Whether elements are put where they were read: into a window of what it is one of."""
+        slice_, pad = self.columns.node, placing.node
+        if slice_.op.name != "slice" or pad.op.name != "pad":
+            return False
+        if slice_.operands[0].type.shape != placing.shape:
+            return False
+        return all(slice_.attributes[name] == pad.attributes[name] for name in ("starts", "steps"))
+
+    def counted(self) -> Value:
+        """Return the columns, 0 where elements do not count."""
+        if self.within is None:
+            return self.columns
+        return build.select(self.within, self.columns, build.zeros_like(self.columns))
 
     def filled(self, dtype: DType) -> Value:
         """Return its coefficients as an array."""
@@ -153,14 +187,24 @@ class Term(NamedTuple):
 
 
 def joined(terms: Sequence[Term], dtype: DType) -> list[Term]:
-    """Return terms of one value, those of the same elements and places added up."""
-    found: dict[tuple[Value, tuple[Placing, ...]], Term] = {}
+    """Return terms of one value, those of the same elements and places added up.
+
+    Where some of their elements do not count, coefficients must be zero there.
+    """
+    found: dict[tuple[Value, tuple[Placing, ...]], list[Term]] = {}
     for term in terms:
-        key = term.columns, term.placings
-        have = found.get(key)
-        if have is None:
-            found[key] = term
+        alike = found.setdefault((term.columns, term.placings), [])
+        for i, have in enumerate(alike):
+            if have.is_clean and term.is_clean:
+                alike[i] = _sum(have, term, dtype)
+                break
         else:
-            total = build.add(have.filled(dtype), term.filled(dtype))
-            found[key] = have._replace(factor=total)
-    return list(found.values())
+            alike.append(term)
+    return [term for alike in found.values() for term in alike]
+
+
+def _sum(one: Term, other: Term, dtype: DType) -> Term:
+    within = None
+    if one.within is not None and other.within is not None:
+        within = build.logical_or(one.within, other.within)
+    return one._replace(factor=build.add(one.filled(dtype), other.filled(dtype)), within=within)
