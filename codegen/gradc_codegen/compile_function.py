@@ -27,7 +27,7 @@ from gradc_ir.telling.phases import DISK, LLVM, SCHEDULE, phase
 if TYPE_CHECKING:
     from gradc_codegen.machine.optimize import Optimized
     from gradc_codegen.nest.loop_nest import LoopNest
-    from gradc_codegen.schedule.tasks import Division
+    from gradc_codegen.threads.divide import Division
 
 _NAME = "gradc_kernel"
 
@@ -104,6 +104,7 @@ class Compilation:
     code: the result that says which check of the function's has failed.
     threads: on how many threads long loops run, in this process.
     is_small: whether code is to be short rather than fast; its results are the same.
+    has_runner: whether its caller says what runs tasks, instead.
     """
 
     function: Function
@@ -115,13 +116,14 @@ class Compilation:
     code: int | None = None
     threads: int = 1
     is_small: bool = False
+    has_runner: bool = False
 
     @cached_property
     def divisions(self) -> list[Division]:
         """What became of the outermost loops when they were divided into tasks."""
-        from gradc_codegen.schedule.tasks import divide
+        from gradc_codegen.threads.divide import divide
 
-        return divide(self._scheduled) if self.threads > 1 else []
+        return divide(self._scheduled) if self.threads > 1 or self.has_runner else []
 
     @property
     def nest(self) -> LoopNest:
@@ -145,7 +147,7 @@ class Compilation:
         from gradc_codegen.lower.lower import lower_nest
 
         machine = machine_of(target(self.cpu, self.triple), self.splits, self.is_small)
-        return lower_nest(self.nest, self.name, machine)
+        return lower_nest(self.nest, self.name, machine, self.has_runner)
 
     @property
     def assembly(self) -> str:
@@ -197,6 +199,7 @@ def compile_object(
     level: int | Literal["size"] | None = None,
     more: Mapping[str, Sequence[str]] | None = None,
     own_doubles: bool = False,
+    parallel: bool = False,
 ) -> ObjectFile:
     """Return functions as kernels for C, each with the checks of its arguments.
 
@@ -210,6 +213,7 @@ def compile_object(
         chooses by how long it is.
     more: texts of further modules, each with the functions it defines for others.
     own_doubles: whether functions of the object's own compute with doubles where the CPU does not.
+    parallel: whether each brings ``NAME_parallel`` along, whose caller says what runs tasks.
 
     Raises
     ------
@@ -217,6 +221,7 @@ def compile_object(
     """
     from gradc_codegen.files.stack_use import worst_stack
     from gradc_codegen.interface.c_guard import PROBE, PROBED_BYTES, guard_text, kernel_name
+    from gradc_codegen.interface.c_parallel import parallel_name, parallel_symbols, parallel_text
     from gradc_codegen.libraries.routines import routines_in
     from gradc_codegen.machine.helpers import helpers_in
     from gradc_codegen.machine.machine_code import machine_code
@@ -225,12 +230,21 @@ def compile_object(
     machine = target(cpu, triple)
     bits, texts = machine.pointer_bits, list(more or ())
     probes = machine.format == "coff"
+    is_small = level == "size"
     for name, function in functions.items():
-        kernel = Compilation(
-            function, kernel_name(name), blas, cpu, triple, splits, is_small=level == "size"
-        )
-        texts += [kernel.llvm, guard_text(function, name, bits, (orders or {}).get(name), probes)]
+        given = (blas, cpu, triple, splits)
+        order = (orders or {}).get(name)
+        kernel = Compilation(function, kernel_name(name), *given, is_small=is_small)
+        texts += [kernel.llvm, guard_text(function, name, bits, order, probes)]
+        if parallel:
+            form = parallel_name(name)
+            kernel = Compilation(
+                function, kernel_name(form), *given, is_small=is_small, has_runner=True
+            )
+            texts += [kernel.llvm, parallel_text(function, form, bits, order, probes)]
     exported = [symbol for name in functions for symbol in (name, f"{name}_worksize")]
+    if parallel:
+        exported += [symbol for name in functions for symbol in parallel_symbols(name)]
     exported += [symbol for symbols in (more or {}).values() for symbol in symbols]
 
     def made_of(texts: Sequence[str]) -> tuple[Optimized, str, bytes]:

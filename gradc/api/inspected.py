@@ -299,6 +299,7 @@ class Inspected(ABC):
         soft_double: whether functions of the object's own may compute with doubles where the CPU
             has none, to the same bits and slowly.
         structs: whether there is ``name_struct`` of each function, with a struct a side.
+        parallel: whether there is ``name_parallel``, whose caller says what runs its tasks.
         package: whether ``example_main.c``, which compares with numbers from Python, and files for
             pkg-config and CMake are written beside it.
 

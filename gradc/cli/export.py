@@ -72,6 +72,11 @@ Example:
     "--structs/--no-structs", default=False, help="NAME_struct, with a struct of arguments a side."
 )
 @click.option(
+    "--parallel/--no-parallel",
+    default=False,
+    help="NAME_parallel, whose caller hands in what runs its tasks, on threads of its own.",
+)
+@click.option(
     "--package/--no-package",
     default=False,
     help="An example_main.c that checks itself, and files for pkg-config and CMake.",

@@ -28,6 +28,7 @@ class ExportOptions(TypedDict, total=False):
     helpers: bool
     soft_double: bool
     structs: bool
+    parallel: bool
     package: bool
 
 

@@ -78,6 +78,7 @@ class Choices:
         with the same results; None chooses by how long it is.
     link: what is written: one of ``LINKS``.
     structs: whether there is a form of each function with a struct a side.
+    parallel: whether there is one whose caller says what runs its tasks.
     """
 
     cpu: str | None = None
@@ -89,6 +90,7 @@ class Choices:
     optimize: int | Literal["size"] | None = None
     link: str = "object"
     structs: bool = False
+    parallel: bool = False
 
     def __post_init__(self) -> None:
         if self.fma not in _FMA:
@@ -224,15 +226,19 @@ def write(
     ]
     for one in exported:
         check_arguments(one.name, one.signature)
-    check_symbols(exported, choices.structs)
-    check_macros(name, exported, choices.structs)
+    check_symbols(exported, choices.structs, choices.parallel)
+    check_macros(name, exported, choices.structs, choices.parallel)
     ir_hash = _hash([entry.function for entry in entries], exported)
     compiled = _compiled(entries, exported, choices, ir_hash)
     _refuse_helpers(name, compiled, choices)
     exported = [replace(one, stack=compiled.stack.get(one.name)) for one in exported]
     mathematics = sorted(LIBRARY.intersection(compiled.called))
     flags = link_flags(compiled.routines, compiled.helpers, mathematics)
-    symbols = [symbol for one in exported for symbol in symbols_of(one.name, choices.structs)]
+    symbols = [
+        symbol
+        for one in exported
+        for symbol in symbols_of(one.name, choices.structs, choices.parallel)
+    ]
     library, code = _linked(name, compiled, symbols, choices, flags)
     text = header(
         name,
@@ -247,6 +253,7 @@ def write(
         externals=prototypes([entry.function for entry in entries]),
         mathematics=mathematics,
         structs=choices.structs,
+        parallel=choices.parallel,
     )
     files = {library: code, f"{name}.h": text.encode()}
     if beside is not None:
@@ -290,6 +297,7 @@ def _compiled(
         orders={entry.name: entry.order for entry in entries if entry.order is not None},
         level=choices.optimize,
         more=more,
+        parallel=choices.parallel,
         # what a machine with doubles lacks are some conversions
         own_doubles=choices.soft_double
         or has_doubles(machine)

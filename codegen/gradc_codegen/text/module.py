@@ -97,11 +97,16 @@ ANY_MACHINE = Machine()
 
 
 class Module:
-    """The text of a module for a machine: functions, and what they declare, share and refer to."""
+    """The text of a module for a machine: functions, and what they declare, share and refer to.
 
-    def __init__(self, name: str, machine: Machine = ANY_MACHINE) -> None:
+    ``has_runner``: whether a caller says by what tasks are run; then its functions hand on a
+    pointer, which is null in a task.
+    """
+
+    def __init__(self, name: str, machine: Machine = ANY_MACHINE, has_runner: bool = False) -> None:
         self.name = name
         self.machine = machine
+        self.has_runner = has_runner
         self.functions: list[str] = []
         self._declared: dict[str, None] = {}
         self._helpers: dict[str, str] = {}

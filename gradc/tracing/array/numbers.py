@@ -21,7 +21,7 @@ from gradc.tracing.core.tracer import Tracer, read
 from gradc.tracing.indexing import indexing
 
 
-def _number(self: Tracer, what: str, cure: str) -> Any:
+def _number(self: Tracer, what: str, cure: str, why: str = "") -> Any:
     known = self.known
     if known is not None and known.size == 1:
         return known.item()
@@ -33,7 +33,7 @@ def _number(self: Tracer, what: str, cure: str) -> Any:
         )
     raise trace_error(
         f"{what} of a traced value is not known while the function is traced",
-        found=f"value: {self.type}",
+        found=filter(None, (f"value: {self.type}", why)),
         help=cure,
     )
 
@@ -42,7 +42,10 @@ def _bool(self: Tracer) -> bool:
     known = self.known
     if known is not None and known.size == 1:
         return bool(known.item())
-    from gradc.tracing.advice.suggest_where import instead_of_truth  # only an error needs it
+    from gradc.tracing.advice.suggest_where import (  # only an error needs it
+        instead_of_truth,
+        why_it_is_asked,
+    )
 
     several = known is not None or self.type.count != 1
     where = instead_of_truth(several)
@@ -55,7 +58,7 @@ def _bool(self: Tracer) -> bool:
         )
     raise trace_error(
         "the truth value of a traced value is not known while the function is traced",
-        found=f"value: {self.type}",
+        found=filter(None, (f"value: {self.type}", why_it_is_asked())),
         help=f"{choose}{_SEPARATORS[bool(where)]}{_STATIC}",
     )
 
@@ -94,9 +97,13 @@ def steps_of_range(bound: Any) -> int:
     """Return a bound of a range as Python's; refuse a traced one: that loop is one of gradc's."""
     if type(bound) is not Tracer or bound.known is not None or not bound.type.dtype.is_integer:
         return operator.index(bound)
-    from gradc.tracing.advice.suggest_where import instead_of_range  # only an error needs it
+    from gradc.tracing.advice.suggest_where import (  # only an error needs it
+        instead_of_range,
+        why_it_is_asked,
+    )
 
-    return int(_number(bound, "a Python integer", instead_of_range() or _KNOWN_NUMBERS))
+    cure = instead_of_range() or _KNOWN_NUMBERS
+    return int(_number(bound, "a Python integer", cure, why_it_is_asked()))
 
 
 _KNOWN_NUMBERS = (

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from gradc_codegen.abi import Status
 from gradc_codegen.lower.control.carries import CARRIES, Carry
 from gradc_codegen.lower.control.control_site import ControlSite
+from gradc_codegen.lower.lowering import Bounds
 from gradc_codegen.nest.carry_storage import Way, ways
 from gradc_codegen.schedule.control_bodies import first_operand
 from gradc_codegen.text.module import MEMORY, literal
@@ -19,10 +20,13 @@ from gradc_ir.core.types import DType, Type
 class Control(ControlSite):
     """A node of control flow in the making."""
 
-    def write(self) -> dict[Value, str]:
-        """Write it; returns the registers of the numbers it makes."""
+    def write(self, bounds: Bounds | None = None) -> dict[Value, str]:
+        """Write it, or of a loop that carries nothing a range of steps.
+
+        Returns the registers of the numbers it makes.
+        """
         if self.node.op.name == "scan":
-            self.scan()
+            self.scan(bounds)
         elif self.node.op.name == "while":
             self.while_()
         elif self.node.op.name == "cond":
@@ -113,8 +117,8 @@ class Control(ControlSite):
             one = functools.partial(writer.store_at, MEMORY[dtype], zero, place)
             writer.loop(writer.multiply(first, width), writer.size(value.type.count), one)
 
-    def scan(self) -> None:
-        """Write a loop over rows."""
+    def scan(self, bounds: Bounds | None) -> None:
+        """Write a loop over rows, or over a range of them."""
         writer, given, operands = self.writer, self.node.attributes, self.operands
         length: Size | None = given["length"]
         trips = self._trips(length)
@@ -132,7 +136,7 @@ class Control(ControlSite):
                 at = writer.subtract(writer.subtract(trips, "1"), index)
             self._step(0, consts, carries, rows, at)
 
-        writer.loop("0", trips, step)
+        writer.loop(*(bounds or ("0", trips)), step)
         for carry in carries:
             carry.end()
         if given["counted"]:

@@ -129,6 +129,7 @@ class ControlSite:
         writer.guarded_reads += made.guarded_reads
         arguments = [*filter(None, [self.lowering.sizes]), *inputs, *outputs]
         work = self._scratch[body]
-        status = writer.emit(f"call i32 {made.name}({', '.join([*arguments, f'ptr {work}'])})")
+        given = ", ".join([*arguments, f"ptr {work}", *self.lowering.runner])
+        status = writer.emit(f"call i32 {made.name}({given})")
         if made.fails:
             writer.return_unless_ok(status)

@@ -20,7 +20,9 @@ from gradc_codegen.lower.elements import Elements
 from gradc_codegen.lower.horizontal_reductions import Joined
 from gradc_codegen.lower.reducing import short_code
 from gradc_codegen.lower.reducing.cells import Cell, Cells
+from gradc_codegen.lower.reducing.skipped import Skipped
 from gradc_codegen.nest.loop_nest import Loop, Statement
+from gradc_codegen.nest.masks import mask_of
 from gradc_codegen.nest.rare_sums import summands
 from gradc_codegen.scalar.lower_scalar import lower_word, multiply_add, select
 from gradc_codegen.storage.storage import Accumulator
@@ -99,6 +101,8 @@ class Running:
         self._joining: Cell | None = None
         self.cells = Cells(elements, state, index_of, self.grouped, chunk_at)
         self._chunk_at = chunk_at
+        # of a sum whose groups may be left out: what that has to know
+        self.skipped: Skipped | None = None
 
     @property
     def is_short_code(self) -> bool:
@@ -116,6 +120,8 @@ class Running:
     def begin(self) -> None:
         """Write the state's start; the total of no elements is a positive zero."""
         writer = self.elements.writer
+        if self.grouped and self.state.along == reduction.GROUP and mask_of(self.statement):
+            self.skipped = Skipped(writer)
         start = identity(self.statement)
         total = start
         size = self.statement.dims[self.statement.sequential]
@@ -135,6 +141,8 @@ class Running:
 
     def begin_chunk(self) -> None:
         """Write the chunk's start."""
+        if self.skipped is not None:
+            self.skipped.begin_chunk()
         start = identity(self.statement)
         if self.is_short_code:
             self._fill("chunk", start, self.count)
@@ -162,6 +170,8 @@ class Running:
 
     def join_group(self) -> None:
         """Reduce the partials into the chunk."""
+        if self.skipped is not None:
+            self.skipped.join_group()
         if self.cells.row is not None:
             row = self.cells.load(self.cells.row)
             chunk = self.cells.chunk(self._index_of(self.statement))
@@ -199,7 +209,12 @@ class Running:
 
     def join_sum(self, total: str) -> None:
         """Join the sum of a group that was joined in registers to the chunk."""
-        self._join_into(self.cells.chunk(self._index_of(self.statement)), total)
+        self._join_into(self.cells.chunk(self.own), total)
+
+    @property
+    def own(self) -> list[str]:
+        """The index of each dim whose loop is open; 0 for the others."""
+        return self._index_of(self.statement)
 
     def step(self, own: list[str]) -> None:
         """Join the element at the index of all dims."""
@@ -255,6 +270,8 @@ class Running:
             self._join_into(self.cells.total(own), self._reduced(row, self.state.along))
         total = self.cells.load(self.cells.total(own)) if self.cells.in_register else None
         self.cells.release()
+        if self.skipped is not None:
+            self.skipped.release()
         return total
 
     def narrowed(self, loop: Loop) -> triangular_bounds.Range | None:
