@@ -123,9 +123,10 @@ class Plan:
         return self._form(self.making.placement.of(self.lower))
 
     def _form(self, placement: Placement) -> Form:
+        if not len(placement.places):
+            return Form(None, ())
         by, placement = self.making.of(placement)
-        before = (*self.given, *placement.arrays) if len(placement.places) else ()
-        return Form(self.compiled(by), before)
+        return Form(self.compiled(by), (*self.given, *placement.arrays))
 
     def fits(self, leaves: Sequence[Array]) -> bool:
         """Whether it serves a call of the same kind: what it has looked at is as it was."""
