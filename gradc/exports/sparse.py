@@ -81,8 +81,9 @@ def _values(
             if passes is not None:
                 given += _seeds(passes.by_columns, function.param_types[leaf])
                 given += _seeds(passes.by_rows, function.result_types[0])
+            by, placement = making.of(placement)
             given += map(build.constant, placement.arrays)
-            mode = making.by(placement).mode([value.type.shape[0] for value in given])
+            mode = by.mode([value.type.shape[0] for value in given])
             asked = Request(request.of, request.wrt, mode, request.options)
             derivative = nested(function, asked, is_last=True)
             (found,) = builder.inline(derivative, [*params, *given])

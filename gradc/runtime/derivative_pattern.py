@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -66,6 +66,13 @@ def _readers(
     }
 
 
+class Made(NamedTuple):
+    """What takes seeds, if any, a placement and arguments to elements; and the placement."""
+
+    by: BySeeds | ByTerms
+    placement: Placement
+
+
 @dataclass(frozen=True)
 class Making:
     """How the elements of a derivative are made: of terms, or by passes.
@@ -74,18 +81,23 @@ class Making:
     ----------
     placement: where each element is among the coefficients, or the results of the passes.
     kind: tells the terms from those of other functions.
+    starts: where each array of coefficients begins, and the end.
     passes: where it is by these.
     """
 
     placement: Placement
     kind: str = ""
+    starts: Array = field(default_factory=lambda: np.zeros(1, np.int64))
     passes: Compression | None = None
 
-    def by(self, placement: Placement) -> BySeeds | ByTerms:
-        """Return what takes seeds and a placement, of all elements or of some, to these."""
-        if self.passes is None:
-            return ByTerms(self.kind, len(placement.further) > 0)
-        return BySeeds(self.passes.forward_passes > 0, self.passes.reverse_passes > 0)
+    def of(self, placement: Placement) -> Made:
+        """Return how the elements of a placement are made: all, or some of them."""
+        if self.passes is not None:
+            return Made(
+                BySeeds(self.passes.forward_passes > 0, self.passes.reverse_passes > 0), placement
+            )
+        used, placement = placement.packed(self.starts)
+        return Made(ByTerms(self.kind, used, len(placement.further) > 0), placement)
 
 
 def making_of(
@@ -139,7 +151,7 @@ def _by_terms(
     for part in made.parts:
         rows, columns, at = (cast(Array, known.array(next(results))) for _ in range(3))
         parts.append(Spots(rows, columns, at + starts[part.leaf]))
-    return Making(placement(found, parts), made.kind)
+    return Making(placement(found, parts), made.kind, starts)
 
 
 def _cost(size: Size) -> int:

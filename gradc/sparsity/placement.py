@@ -48,6 +48,25 @@ class Placement:
         kept = targets >= 0
         return Placement(self.places[chosen], self.further[kept], targets[kept])
 
+    def packed(self, starts: Array) -> tuple[tuple[int, ...], Placement]:
+        """Return which arrays hold these coefficients, and where they are among those alone.
+
+        ``starts`` are the places where the arrays begin, one after another, and the end.
+        """
+        arrays = [
+            np.searchsorted(starts, places, side="right") - 1
+            for places in (self.places, self.further)
+        ]
+        used = np.unique(np.concatenate(arrays))
+        used = used[used >= 0]
+        lengths = np.diff(starts)[used]
+        moved = np.zeros(len(starts) + 1, np.int64)  # the last one is of the zero before all
+        moved[used] = starts[0] + np.concatenate([[0], np.cumsum(lengths)[:-1]]) - starts[used]
+        places, further = (
+            places + moved[array] for places, array in zip((self.places, self.further), arrays)
+        )
+        return tuple(used.tolist()), Placement(places, further, self.targets)
+
 
 def placement(pattern: Relation, parts: Iterable[Spots]) -> Placement:
     """Return where the elements of a pattern, in canonical form, are among the parts."""

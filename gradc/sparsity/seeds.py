@@ -19,11 +19,12 @@ class Seeds(NamedTuple):
 class Terms(NamedTuple):
     """How many elements of a Jacobian are made of the coefficients of which terms.
 
-    ``kind`` tells these apart; ``more`` is how many coefficients are added to elements that have
-    one already.
+    ``kind`` tells these apart; ``used`` are the arrays of coefficients that are read; ``more`` is
+    how many coefficients are added to elements that have one already.
     """
 
     kind: str
+    used: tuple[int, ...]
     elements: Size
     more: Size
 
@@ -46,9 +47,10 @@ class BySeeds(NamedTuple):
 
 
 class ByTerms(NamedTuple):
-    """Elements by coefficients of terms: of which, and whether some elements have several."""
+    """Elements by coefficients of terms: which, of which arrays, and whether some add up."""
 
     kind: str
+    used: tuple[int, ...]
     has_more: bool
 
     @property
@@ -58,4 +60,4 @@ class ByTerms(NamedTuple):
 
     def mode(self, sizes: Sequence[Size]) -> Terms:
         """Return how many there are, by the first sizes of what is given."""
-        return Terms(self.kind, sizes[0], sizes[1] if self.has_more else 0)
+        return Terms(self.kind, self.used, sizes[0], sizes[1] if self.has_more else 0)

@@ -17,7 +17,7 @@ from gradc.calls.signature import Bound, Wrt, leaves_of
 from gradc.calls.sparse_preconditions import check_matrix, check_sizes, only_leaf
 from gradc.requests.options import Options
 from gradc.requests.request import Request
-from gradc.runtime.derivative_pattern import making_of, numbers, pattern_of
+from gradc.runtime.derivative_pattern import Making, making_of, numbers, pattern_of
 from gradc.runtime.prepared import Prepared
 from gradc.runtime.quick_call import Call
 from gradc.runtime.specialize import collector_paused, working
@@ -25,6 +25,7 @@ from gradc.scopes import scopes_key
 from gradc.sparsity.compression import seeds
 from gradc.sparsity.placement import Placement
 from gradc.sparsity.relation import Relation
+from gradc.sparsity.seeds import BySeeds, ByTerms
 from gradc.tracing.captured.captures import SameElements
 from gradc.tracing.captured.traced import Traced
 from gradc_ir.core.types import Array, Type
@@ -67,6 +68,13 @@ class Owner(Protocol):
     ) -> tuple[Traced, Bound]: ...
 
 
+class Form(NamedTuple):
+    """What computes elements, and what it is given before the arguments: nothing for no element."""
+
+    compiled: Any
+    before: tuple[Array, ...]
+
+
 @dataclass(eq=False)
 class Plan:
     """The pattern of a derivative, and what computes its elements.
@@ -78,10 +86,10 @@ class Plan:
     looked: the integers that the pattern hangs on, by the leaf or, after these, the capture.
     stays: guards of them; None where some are arguments.
     pattern: in canonical form.
-    placement: where its elements are among what is computed, coefficients or results of passes.
+    making: how its elements are made.
     given: the seeds.
     dtype: of the elements, as of the argument.
-    forms: returns what takes seeds, a placement and arguments to elements.
+    compiled: returns what takes seeds, a placement and arguments to elements, as of these.
     """
 
     traced: Traced
@@ -89,10 +97,10 @@ class Plan:
     looked: Mapping[int, Array]
     stays: tuple[SameElements, ...] | None
     pattern: Relation
-    placement: Placement
+    making: Making
     given: tuple[Array, ...]
     dtype: np.dtype[Any]
-    forms: Callable[[Placement], Any]
+    compiled: Callable[[BySeeds | ByTerms], Any]
 
     @cached_property
     def rows(self) -> Array:
@@ -105,9 +113,20 @@ class Plan:
         return np.nonzero(self.rows >= self.pattern.indices)[0]
 
     @cached_property
-    def lower_placement(self) -> Placement:
-        """Where these are among what is computed."""
-        return self.placement.of(self.lower)
+    def whole(self) -> Form:
+        """What computes all elements."""
+        return self._form(self.making.placement)
+
+    @cached_property
+    def of_lower(self) -> Form:
+        """What computes those of the lower triangle."""
+        return self._form(self.making.placement.of(self.lower))
+
+    def _form(self, placement: Placement) -> Form:
+        if not len(placement.places):
+            return Form(None, ())
+        by, placement = self.making.of(placement)
+        return Form(self.compiled(by), (*self.given, *placement.arrays))
 
     def fits(self, leaves: Sequence[Array]) -> bool:
         """Whether it serves a call of the same kind: what it has looked at is as it was."""
@@ -123,15 +142,6 @@ class Plan:
         return self.shapes == tuple(array.shape for array in captured) and all(
             np.array_equal(arrays[i], array) for i, array in self.looked.items()
         )
-
-    def before(self, lower: bool) -> tuple[Array, ...]:
-        """Return what the form is given before the arguments; nothing where there is no element."""
-        placed = (self.lower_placement if lower else self.placement).arrays
-        return (*self.given, *placed) if len(placed[0]) else ()
-
-    def form(self, lower: bool) -> Any:
-        """Return what takes that and the arguments to the elements, or to the lower triangle's."""
-        return self.forms(self.lower_placement if lower else self.placement)
 
 
 class Planned(NamedTuple):
@@ -159,11 +169,11 @@ class Planned(NamedTuple):
 
     def values(self, out: Any = None, *, lower: bool = False) -> Array:
         """Return the elements, or those of the lower triangle."""
-        before = self.plan.before(lower)
+        compiled, before = self.plan.of_lower if lower else self.plan.whole
         if not before:
             return np.zeros(0, self.plan.dtype) if out is None else out
         more = {} if out is None else {"out": out}
-        found: Array = self.plan.form(lower)(*before, *self.args, **self.kwargs, **more)
+        found: Array = compiled(*before, *self.args, **self.kwargs, **more)
         return found
 
     def prepared(self, call: Call, out: Any = None, *, lower: bool = False) -> Any:
@@ -172,12 +182,12 @@ class Planned(NamedTuple):
         Those are of the same shapes, and what is looked at outside is as it is. There are none
         where the pattern hangs on integers that are arguments, which are compared here.
         """
-        before = self.plan.before(lower)
+        compiled, before = self.plan.of_lower if lower else self.plan.whole
         stays = self.plan.stays
         if not before or stays is None or not self.is_plain:
             return self.values(out, lower=lower)
         inner = call._replace(learner=None, args=(*before, *self.args))
-        found: Prepared = self.plan.form(lower).answered(VALUE, inner, inner.args, self.kwargs)
+        found: Prepared = compiled.answered(VALUE, inner, inner.args, self.kwargs)
         count, made = len(before), found.made
         if stays and made is not None:
             traced = made.traced
@@ -319,8 +329,7 @@ class Plans:
             )
         static = owner._parameters.static
 
-        def forms(placement: Placement) -> Any:
-            by = making.by(placement)
+        def compiled(by: BySeeds | ByTerms) -> Any:
             kind = (asked.of, asked.wrt, by, static)
             if kind not in self._forms:
                 function = Elements(owner.__wrapped__, static, asked.of, asked.wrt, by)
@@ -338,7 +347,7 @@ class Plans:
             if i >= first
         )
         known = stays if len(stays) == len(looked) else None
-        return Plan(traced, shapes, looked, known, found, making.placement, given, dtype, forms)
+        return Plan(traced, shapes, looked, known, found, making, given, dtype, compiled)
 
 
 def pattern_of_spec(owner: Owner, specs: Sequence[str], of: str, wrt: Wrt) -> Relation:

@@ -94,6 +94,8 @@ class Flow:
     def scaled(self, terms: Terms, by: Value) -> Terms:
         """Return the terms of a product with an array of the value's shape."""
         number = scalar_constant(by)
+        if by.op.name == "div" and len(terms) > 1:
+            by = build.fence(by)  # rules would have each coefficient divide anew
         found = []
         for term in terms:
             if number is not None:

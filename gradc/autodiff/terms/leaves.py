@@ -16,6 +16,7 @@ from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
+from gradc_ir.graphs.subgraph import chosen_results
 from gradc_ir.passes import Canonicalize
 
 
@@ -134,10 +135,10 @@ def _source(x: Value, at: Value) -> tuple[Value, Value, list[str]]:
 def by_terms(function: Function, wrt: int, asked: Terms) -> Function:
     """Return the function of some elements of the Jacobian of its first result by a parameter.
 
-    Parameters: the function's; for each element the place of a coefficient among a zero and all
-    leaves one after another, i64; where elements are sums of several, the places of those after the
-    first, and to which elements they are added, i64. The result is the elements, of the parameter's
-    dtype.
+    Parameters: the function's; for each element the place of a coefficient among a zero and those
+    leaves that are used, one after another, i64; where elements are sums of several, the places of
+    those after the first, and to which elements they are added, i64. The result is the elements, of
+    the parameter's dtype.
 
     Raises OtherTerms where its terms are not those asked for.
     """
@@ -152,7 +153,7 @@ def by_terms(function: Function, wrt: int, asked: Terms) -> Function:
     with Builder() as builder:
         params = parameters(function.param_types)
         given = parameters([Type(DType.I64, (count,)) for count in counts], len(params))
-        arrays = builder.inline(found.function, params)
+        arrays = builder.inline(chosen_results(found.function, asked.used), params)
         flat = [build.cast(build.reshape(one, (one.type.count,)), dtype) for one in arrays]
         whole = build.concatenate([build.full((1,), 0, dtype), *flat], 0)
         values = build.gather(whole, [given[0]], (0,))
