@@ -29,6 +29,7 @@ from gradc_codegen.lower.transpose_blocks import transpose
 from gradc_codegen.lower.triangular_bounds import counts
 from gradc_codegen.nest.carry_storage import Way, left_open, ways
 from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Part, Statement, StatementKind, Tasks
+from gradc_codegen.nest.strips import bound_by
 from gradc_codegen.scalar.lower_scalar import lower_scalar, lower_word, select
 from gradc_codegen.schedule.lanes import functions_among, functions_in
 from gradc_codegen.schedule.schedule import schedule
@@ -133,16 +134,28 @@ class FunctionLowering:
             found = self._bodies[node, position] = self._write_body(
                 nests[position],
                 self._plan.bodies[node][position],
-                self.writer.runs_often or node.op.name in ("scan", "while"),
+                self.writer.runs_often or node.op.name in ("scan", "while", "strips"),
                 Way.DOUBLE_BUFFERED in ways(node, nests) and position == len(nests) - 1,
+                bound_by(node),
             )
         return found
 
-    def _write_body(self, nest: LoopNest, made: Plan, repeats: bool, swaps: bool) -> Body:
-        """Write a body; ``swaps``: the places of some of its carries change at each step."""
+    def _write_body(
+        self, nest: LoopNest, made: Plan, repeats: bool, swaps: bool, binds: Sequence[str]
+    ) -> Body:
+        """Write a body.
+
+        Parameters
+        ----------
+        repeats: whether it runs often.
+        swaps: whether the places of some of its carries change at each step.
+        binds: sizes that it is given besides those that are known here.
+        """
         name = self._module.fresh(f"{self._module.name}.body")
-        signature = Signature.of(nest.function, symbols=tuple(self._symbols))
-        inner = FunctionLowering(self._module, name, nest, made, signature, self._symbols)
+        names = (*self._symbols, *binds)
+        symbols = {symbol: f"%size{i}" for i, symbol in enumerate(names)}
+        signature = Signature.of(nest.function, symbols=names)
+        inner = FunctionLowering(self._module, name, nest, made, signature, symbols)
         few = functions_among(nest.statements) <= MOST_INLINED
         inner.writer.runs_often = repeats and few
         parameters = signature.llvm_parameters_of_body(nest.overwrites)

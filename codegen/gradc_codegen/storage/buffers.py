@@ -11,6 +11,7 @@ from itertools import takewhile
 
 from gradc_codegen.arrays.whole_array_ops import WHOLE
 from gradc_codegen.nest.carry_storage import control_scratch
+from gradc_codegen.nest.strips import most_bytes
 from gradc_codegen.nest.loop_nest import (
     Item,
     Loop,
@@ -301,7 +302,7 @@ def _place_scratch(nest: LoopNest, made: Plan, times: Lifetimes) -> list[Buffer]
             node = statement.node
             wanted: Iterable[Size]
             if node in made.bodies:
-                arenas = [body.bytes for body in made.bodies[node]]
+                arenas = [most_bytes(node, body.bytes) for body in made.bodies[node]]
                 wanted = control_scratch(node, nest.bodies[node], arenas)
             else:
                 wanted = WHOLE[node.op.name].scratch(node)

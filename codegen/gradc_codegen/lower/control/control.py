@@ -9,6 +9,7 @@ from gradc_codegen.abi import Status
 from gradc_codegen.lower.control.carries import CARRIES, Carry
 from gradc_codegen.lower.control.control_site import ControlSite
 from gradc_codegen.nest.carry_storage import Way, ways
+from gradc_codegen.nest.strips import STRIPS
 from gradc_codegen.schedule.control_bodies import first_operand
 from gradc_codegen.text.module import MEMORY, literal
 from gradc_ir.core.graph import Value
@@ -25,6 +26,8 @@ class Control(ControlSite):
             self.scan()
         elif self.node.op.name == "while":
             self.while_()
+        elif self.node.op is STRIPS:
+            self.strips()
         elif self.node.op.name == "cond":
             self.branches()
         else:
@@ -150,6 +153,25 @@ class Control(ControlSite):
             too_many = writer.emit(f"icmp sgt i64 {trips}, {writer.size(length)}")
             self.lowering.refuse(too_many, _overrun(length))
         return trips
+
+    def strips(self) -> None:
+        """Write a loop over strips."""
+        writer, given = self.writer, self.node.attributes
+        consts = [self.argument(x) for x in self.operands[: given["consts"]]]
+        carries = self._begin(self.operands[given["consts"] :])
+        size = writer.size(given["size"])
+
+        def strip(first: str) -> None:
+            count = writer.minimum(writer.subtract(size, first), str(given["strip"]))
+            pairs = [carry.arguments() for carry in carries]
+            inputs = [*consts, *(now for now, _ in pairs)]
+            self.call(0, inputs, [then for _, then in pairs], (first, count))
+            for carry in carries:
+                carry.step()
+
+        writer.loop("0", size, strip, given["strip"], mark=writer.module.keep_plain())
+        for carry in carries:
+            carry.end()
 
     def while_(self) -> None:
         """Write a loop with a condition."""

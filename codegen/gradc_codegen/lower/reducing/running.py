@@ -21,6 +21,7 @@ from gradc_codegen.lower.horizontal_reductions import Joined
 from gradc_codegen.lower.reducing.cells import Cell, Cells
 from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.nest.rare_sums import summands
+from gradc_codegen.nest.strips import goes_on, whole_size
 from gradc_codegen.scalar.lower_scalar import lower_word, multiply_add, select
 from gradc_codegen.storage.storage import Accumulator
 from gradc_codegen.text.module import REGISTER, literal
@@ -34,6 +35,8 @@ _COMBINE = {
     "reduce_sum": "add",
     "rare_sum": "add",
     "contract": "add",
+    "sum_onto": "add",
+    "product_onto": "mul",
     "reduce_prod": "mul",
     "reduce_max": "maximum",
     "reduce_min": "minimum",
@@ -78,7 +81,7 @@ class Running:
         self.word = _COMBINE[self.statement.node.op.name]
         writer = elements.writer
         self.lanes = reduction.lanes(self.dtype.numpy)
-        size = self.statement.dims[self.statement.sequential]
+        size = whole_size(self.statement.node, self.statement.dims[self.statement.sequential])
         is_short = None if isinstance(size, int) else elements.decided.get(size)
         # whether it joins in groups, unless a flag says otherwise once the program runs
         self.grouped = state.grouped and is_short is not True
@@ -122,9 +125,19 @@ class Running:
             self.cells.store(self.cells.row, start)
 
     def begin_chunk(self) -> None:
-        """Write the chunk's start."""
-        start = identity(self.statement)
-        self.cells.each(lambda own: self.cells.store(self.cells.chunk(own), start))
+        """Write the chunk's start: what it goes on from, or nothing."""
+        node, start = self.statement.node, identity(self.statement)
+
+        def write(own: list[str]) -> None:
+            before = start
+            if goes_on(node):
+                before = self.elements.element(node.operands[1], self._of_value(own))
+            self.cells.store(self.cells.chunk(own), before)
+
+        self.cells.each(write)
+
+    def _of_value(self, own: list[str]) -> tuple[str, ...]:
+        return tuple(own[dim] for dim in self.statement.axis_dims)
 
     def begin_group(self) -> None:
         """Write the partials' start."""
