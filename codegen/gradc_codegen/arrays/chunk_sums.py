@@ -92,15 +92,15 @@ def _write(site: Site) -> None:
         writer.where(odd, lambda: writer.plain_loop("0", width, rise))
 
     writer.plain_loop("0", _levels(writer, count), level)
-    some = writer.emit(f"icmp sgt i64 {count}, 0")
     empty = literal(site.node.attributes["empty"], dtype)
 
-    def finish(index: str) -> None:
-        found = writer.load_at(register, nodes, index)
-        chosen = writer.emit(f"select i1 {some}, {register} {found}, {register} {empty}")
-        writer.store_at(register, chosen, made, index)
+    def finish() -> None:
+        writer.plain_loop("0", width, lambda index: copy(nodes, made, index, index))
 
-    writer.plain_loop("0", width, finish)
+    def clear() -> None:
+        writer.plain_loop("0", width, lambda at: writer.store_at(register, empty, made, at))
+
+    writer.either(writer.emit(f"icmp sgt i64 {count}, 0"), finish, clear)
 
 
 def _word(site: Site) -> Any:
@@ -109,8 +109,8 @@ def _word(site: Site) -> Any:
 
 def _levels(writer: Writer, count: str) -> str:
     """Return how many levels there are above the rows."""
-    least = writer.maximum(writer.emit(f"add i64 {count}, -1"), "0")
-    zeros = writer.emit(writer.module.call("i64", "@llvm.ctlz.i64", f"i64 {least}", "i1 false"))
+    last = writer.emit(f"add i64 {count}, -1")
+    zeros = writer.emit(writer.module.call("i64", "@llvm.ctlz.i64", f"i64 {last}", "i1 false"))
     return writer.subtract("64", zeros)
 
 

@@ -15,7 +15,7 @@ from gradc_codegen.arrays.chunk_sums import JOIN_CHUNKS
 from gradc_codegen.nest.strips import ONTO, STRIPS
 from gradc_codegen.schedule.estimates import Estimates
 from gradc_codegen.schedule.interchange.regions import Region, Regions, regions_of
-from gradc_codegen.schedule.interchange.strip_graph import Going, Strip, StripGraph
+from gradc_codegen.schedule.interchange.strip_graph import JOINS, Going, Strip, StripGraph, is_in_order
 from gradc_ir import build
 from gradc_ir.core.builder import Builder, active
 from gradc_ir.core.graph import Function, Node, Value
@@ -27,7 +27,6 @@ from gradc_ir.ops.reduce import highest, lowest
 
 OWN_OPS = (STRIPS, *ONTO.values(), *JOIN_CHUNKS.values())
 FIRST, COUNT = "_first", "_count"
-_JOINS = {"reduce_sum": "add", "reduce_prod": "mul", "reduce_max": "maximum", "reduce_min": "minimum"}
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class _Interchange:
     def _is_sum(self, value: Value, reader: Node) -> bool:
         """Whether a node reduces a value over the axis, before any other."""
         axis = self.region.apart.axis(value.type)
-        if axis is None or reader.op.name not in _JOINS:
+        if axis is None or reader.op.name not in JOINS:
             return False
         return max(reader.attributes["axes"]) == axis
 
@@ -181,7 +180,7 @@ class _Interchange:
                 graph.enter(value, param)
             carried = params[len(outside) :]
             going = {
-                output.value: Going(output.node.op.name, _row(state, chunk))
+                output.value: Going(output.node.op.name, _before(output, state, chunk))
                 for output, state in zip(self.outputs, carried)
                 if output.node is not None and self._is_made_in_loop(output)
             }
@@ -201,7 +200,7 @@ class _Interchange:
     def _is_made_in_loop(self, output: _Output) -> bool:
         """Whether a sum over stacked rows is better made where these are, row by row."""
         node = output.value.node
-        if node.op.name != "scan" or node.attributes["counted"] or not _is_in_order(output):
+        if node.op.name != "scan" or node.attributes["counted"]:
             return False
         is_stacked = output.value.index >= node.attributes["carries"]
         is_read_once = len(self._readers[output.value]) == 1
@@ -220,13 +219,10 @@ class _Interchange:
                 return value
             type_ = output.value.type
             return build.set_slice(state, value, strip.starts(type_), (1,) * type_.rank)
-        name = node.op.name
-        if not _is_in_order(output):
-            axis = self.region.apart.axis(output.value.type)
-            assert axis is not None
-            return build.elementwise(_JOINS[name], state, build.apply(name, value, axes=(axis,)))
         if not self._is_made_in_loop(output):
-            value = strip.sum_onto(name, value, _row(state, chunk))
+            value = strip.reduced(node.op.name, value, _before(output, state, chunk))
+        if not _is_in_order(output):
+            return value
         row = build.reshape(value, (1, *value.type.shape))
         return build.set_slice(state, row, (chunk, *(0 for _ in value.type.shape)), (1,) * row.type.rank)
 
@@ -247,19 +243,22 @@ class _Interchange:
         """Return the chunks of a sum, joined by the tree."""
         rest = state.type.shape[1:]
         if isinstance(self._chunks, int) and self._chunks <= 3:
-            rows = [
+            first, *others = [
                 build.element(state, (i, *(None for _ in rest))) for i in range(self._chunks)
             ]
-            found = rows[0]
-            for row in rows[1:]:
-                found = build.elementwise(_JOINS[name], found, row)
-            return found
+            for row in others:
+                first = build.elementwise(JOINS[name], first, row)
+            return first
         empty = 0.0 if name == "reduce_sum" else 1.0
-        return active().apply(JOIN_CHUNKS[name], (state,), {"empty": empty}).results[0]
+        rows = build.reshape(state, (self._chunks, *(rest or (1,))))
+        joined = active().apply(JOIN_CHUNKS[name], (rows,), {"empty": empty}).results[0]
+        return build.reshape(joined, rest)
 
 
-def _row(state: Value, chunk: Size) -> Value:
-    """Return the sums of a chunk that are there so far."""
+def _before(output: _Output, state: Value, chunk: Size) -> Value:
+    """Return what a reduction is before a strip: if its order matters, of the chunk at hand."""
+    if not _is_in_order(output):
+        return state
     rest = state.type.shape[1:]
     row = build.slice(state, (chunk, *(0 for _ in rest)), (1, *rest), (1,) * state.type.rank)
     return build.reshape(row, rest)
@@ -267,11 +266,7 @@ def _row(state: Value, chunk: Size) -> Value:
 
 def _is_in_order(output: _Output) -> bool:
     """Whether the order in which a reduction joins makes its bits."""
-    return (
-        output.node is not None
-        and output.node.op.name in ONTO
-        and output.value.type.dtype.is_float
-    )
+    return output.node is not None and is_in_order(output.node.op.name, output.value.type)
 
 
 def _is_number(value: Value) -> bool:
@@ -280,7 +275,7 @@ def _is_number(value: Value) -> bool:
 
 def _identity(name: str, dtype: DType) -> float:
     """Return the number that changes nothing when a reduction joins it."""
-    word = _JOINS[name]
+    word = JOINS[name]
     if word == "add":
         return -0.0 if dtype.is_float else 0
     if word == "mul":

@@ -19,6 +19,15 @@ from gradc_ir.core.types import Type
 from gradc_ir.graphs.control_flow import Roles
 
 
+# The reductions that a strip is a part of, and how what two parts make is joined.
+JOINS = {"reduce_sum": "add", "reduce_prod": "mul", "reduce_max": "maximum", "reduce_min": "minimum"}
+
+
+def is_in_order(name: str, type_: Type) -> bool:
+    """Whether the order in which a reduction joins elements of a type makes its bits."""
+    return name in ONTO and type_.dtype.is_float
+
+
 class Strip(NamedTuple):
     """A strip of an axis: the number of its first row, and how many there are."""
 
@@ -43,9 +52,11 @@ class Strip(NamedTuple):
         type_ = whole.type
         return build.slice(whole, self.starts(type_), self.shape(type_.shape), (1,) * type_.rank)
 
-    def sum_onto(self, name: str, x: Value, start: Value) -> Value:
-        """Return what a sum is after the strip's rows."""
+    def reduced(self, name: str, x: Value, start: Value) -> Value:
+        """Return what a reduction over the axis is after the strip's rows."""
         axis = x.type.shape.index(self.count)
+        if not is_in_order(name, x.type):
+            return build.elementwise(JOINS[name], start, build.apply(name, x, axes=(axis,)))
         given = {"axes": (axis,), "whole": self.apart.size}
         return active().apply(ONTO[name], (x, start), given).results[0]
 
@@ -143,6 +154,6 @@ class StripGraph:
                 start = one.start.type
                 row = builder.param(len(params), start.with_shape(start.shape[1:]))
                 params.append(row)
-                results[i] = self.strip.sum_onto(one.reduction, results[i], row)
+                results[i] = self.strip.reduced(one.reduction, results[i], row)
             names = [*body.names, *(f"sum{i}" for i in range(len(sums)))]
             return builder.function(body.name, params, results, names, body.location)
