@@ -12,6 +12,8 @@ from gradc_ir.core.sizes import Size, product, symbols
 from gradc_ir.core.types import Type
 from gradc_ir.ops.linalg import condition_of, parse_spec
 
+# The reductions of which a part of the axis makes a part, and how two parts join.
+JOINS = {"reduce_sum": "add", "reduce_prod": "mul", "reduce_max": "maximum", "reduce_min": "minimum"}
 # What goes from one element of its axis to the next.
 _ALONG = ("cumsum", "recurrence", "argsort")
 _LOOPS = ("scan", "cond", "checkpoint")
@@ -39,6 +41,13 @@ class Apart:
         if found is None:
             found = self._known[node] = self._keeps(node)
         return found
+
+    def sums_up(self, node: Node) -> bool:
+        """Whether a node reduces over the axis, before any other."""
+        if node.op.name not in JOINS:
+            return False
+        axis = self.axis(node.operands[0].type)
+        return axis is not None and max(node.attributes["axes"], default=-1) == axis
 
     def _keeps(self, node: Node) -> bool:
         values = (*node.operands, *node.results)

@@ -14,8 +14,10 @@ from typing import NamedTuple
 from gradc_codegen.arrays.chunk_sums import JOIN_CHUNKS
 from gradc_codegen.nest.strips import ONTO, STRIPS
 from gradc_codegen.schedule.estimates import Estimates
-from gradc_codegen.schedule.interchange.regions import Region, Regions, regions_of
-from gradc_codegen.schedule.interchange.strip_graph import JOINS, Going, Strip, StripGraph, is_in_order
+from gradc_codegen.schedule.interchange.apart import JOINS, Apart
+from gradc_codegen.schedule.interchange.regions import Region, Regions, regions_along, sizes_carried
+from gradc_codegen.schedule.interchange.strip_graph import Going, Strip, StripGraph, is_in_order
+from gradc_codegen.schedule.interchange.sums_apart import with_sums_apart
 from gradc_ir import build
 from gradc_ir.core.builder import Builder, active
 from gradc_ir.core.graph import Function, Node, Value
@@ -41,8 +43,13 @@ class InterchangeLoops:
         """Return the function with its loops inside of one over strips, where that is better."""
         if not any(node.op.name == "scan" for node in function.nodes):
             return function
-        found = regions_of(function, self.estimate)
-        return function if found is None else _interchanged(function, found)
+        for size in sizes_carried(function, self.estimate):
+            apart = Apart(size)
+            ready = with_sums_apart(function, apart)
+            found = regions_along(ready, apart, self.estimate)
+            if found.regions:
+                return _interchanged(ready, found)
+        return function
 
 
 def _interchanged(function: Function, found: Regions) -> Function:
@@ -99,18 +106,11 @@ class _Interchange:
             for value in node.results:
                 for reader in self._readers.get(value, ()):
                     if reader not in self._inside:
-                        sums = self._is_sum(value, reader)
-                        found[_Output(value, reader if sums else None)] = None
+                        sums_up = self.region.apart.sums_up(reader)
+                        found[_Output(value, reader if sums_up else None)] = None
                 if value in self.function.results:
                     found[_Output(value)] = None
         return list(found)
-
-    def _is_sum(self, value: Value, reader: Node) -> bool:
-        """Whether a node reduces a value over the axis, before any other."""
-        axis = self.region.apart.axis(value.type)
-        if axis is None or reader.op.name not in JOINS:
-            return False
-        return max(reader.attributes["axes"]) == axis
 
     def make(self, mapping: dict[Value, Value]) -> set[Node]:
         """Make the region in the active builder; returns the nodes behind it that it makes."""

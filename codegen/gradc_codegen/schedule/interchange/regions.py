@@ -7,8 +7,8 @@ a sum over all rows is behind it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
 
 from gradc_codegen.nest.carry_storage import inits
 from gradc_codegen.schedule.estimates import Estimates
@@ -22,6 +22,9 @@ _WORTH = 2**19
 # ... and so many are near: half of a usual second cache.
 _NEAR = 2**19
 _SHORTEST, _LONGEST = 32, 1024
+
+
+Readers: TypeAlias = Mapping[Value, list[Node]]
 
 
 class Region(NamedTuple):
@@ -48,16 +51,7 @@ class Regions(NamedTuple):
     levels: dict[Node, int]
 
 
-def regions_of(function: Function, estimate: Estimates) -> Regions | None:
-    """Return the regions along the axis with which loops move most, None where none is worth it."""
-    for size in _sizes(function, estimate):
-        found = _along(function, Apart(size), estimate)
-        if found.regions:
-            return found
-    return None
-
-
-def _sizes(function: Function, estimate: Estimates) -> list[Size]:
+def sizes_carried(function: Function, estimate: Estimates) -> list[Size]:
     """Return the sizes of axes that loops carry, the longest first."""
     found: dict[Size, None] = {}
     for node in function.nodes:
@@ -68,7 +62,8 @@ def _sizes(function: Function, estimate: Estimates) -> list[Size]:
     return sorted(long, key=lambda size: (-estimate(size), str(size)))
 
 
-def _along(function: Function, apart: Apart, estimate: Estimates) -> Regions:
+def regions_along(function: Function, apart: Apart, estimate: Estimates) -> Regions:
+    """Return the regions along an axis in which so much is moved that strips are worth it."""
     readers = users(function)
     inside = {
         node
@@ -82,11 +77,10 @@ def _along(function: Function, apart: Apart, estimate: Estimates) -> Regions:
         strips: dict[int, int] = {}
         for level, nodes in groups.items():
             loops = [node for node in nodes if _is_loop(node)]
-            moved = sum(_rows_between(function, apart, loops, estimate))
-            if moved < _WORTH:
-                continue
-            kept |= _around(loops, nodes, readers)
-            strips[level] = _strip(function, apart, loops, estimate)
+            rows = list(_rows_between(apart, loops, function.results, readers))
+            if rows and _bytes(rows, estimate) >= _WORTH:
+                kept |= _around(loops, nodes, readers)
+                strips[level] = _strip(apart, loops, rows, estimate)
         if kept == inside:
             break
         inside = kept
@@ -126,33 +120,34 @@ def _groups(
 
 
 def _rows_between(
-    function: Function, apart: Apart, loops: Iterable[Node], estimate: Estimates
-) -> Iterator[float]:
-    """Yield the bytes of each stack of rows that loops make, and that is no result."""
+    apart: Apart, loops: Iterable[Node], results: Collection[Value], readers: Readers
+) -> Iterator[Value]:
+    """Yield the stacks of rows that loops make for others: not those that are summed up at once."""
     for node in loops:
         for value in node.results[len(inits(node)) :]:
-            if apart.has(value) and value not in function.results:
-                yield estimate(value.type.count) * value.type.dtype.bytes
+            is_read = not all(map(apart.sums_up, readers.get(value, ())))
+            if apart.has(value) and is_read and value not in results:
+                yield value
+
+
+def _bytes(values: Iterable[Value], estimate: Estimates) -> float:
+    return sum(estimate(value.type.count) * value.type.dtype.bytes for value in values)
 
 
 def _strip(
-    function: Function, apart: Apart, loops: Iterable[Node], estimate: Estimates
+    apart: Apart, loops: Iterable[Node], rows: Collection[Value], estimate: Estimates
 ) -> int:
     """Return how many rows go through loops at once: what these read and make is to stay near."""
-    values = {value for node in loops for value in (*node.operands, *node.results)}
-    bytes_ = sum(
-        estimate(value.type.count) / estimate(apart.size) * value.type.dtype.bytes
-        for value in values
-        if apart.has(value)
-    )
+    read = {value for node in loops for value in node.operands if apart.has(value)}
+    of_one = _bytes(read.union(rows), estimate) / estimate(apart.size)
     strip = _LONGEST
-    while strip > _SHORTEST and strip * bytes_ > _NEAR:
+    while strip > _SHORTEST and strip * of_one > _NEAR:
         strip //= 2
     return strip
 
 
 def _around(
-    loops: Collection[Node], nodes: Collection[Node], readers: dict[Value, list[Node]]
+    loops: Collection[Node], nodes: Collection[Node], readers: Readers
 ) -> set[Node]:
     """Return the nodes of a group before and behind its loops, and what is between such nodes."""
     members = set(nodes)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gradc_codegen.nest.strips import ONTO
-from gradc_codegen.schedule.interchange.apart import Apart
+from gradc_codegen.schedule.interchange.apart import JOINS, Apart
 from gradc_ir import build
 from gradc_ir.core.builder import Builder, active
 from gradc_ir.core.graph import Function, Node, Value
@@ -18,9 +18,6 @@ from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Type
 from gradc_ir.graphs.control_flow import Roles
 
-
-# The reductions that a strip is a part of, and how what two parts make is joined.
-JOINS = {"reduce_sum": "add", "reduce_prod": "mul", "reduce_max": "maximum", "reduce_min": "minimum"}
 
 
 def is_in_order(name: str, type_: Type) -> bool:
