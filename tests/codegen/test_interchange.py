@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,11 +24,10 @@ STEPS = 5
 
 
 @pytest.fixture
-def eager(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """However little there is to gain; strips of 32 rows."""
     monkeypatch.setattr(regions, "_WORTH", 0)
     monkeypatch.setattr(regions, "_LONGEST", 32)
-    yield
 
 
 # without functions of the mathematics library, which the interpreter has others of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from gradc_codegen.arrays.whole_array_site import Site, WholeOp
 from gradc_codegen.scalar.lower_scalar import lower_word
 from gradc_codegen.text.module import REGISTER, literal
@@ -31,7 +30,7 @@ def _join(name: str, word: str) -> Op:
         None,
         attributes=("empty",),
         scalar=word,
-        summary="The rows of an array joined in pairs until one is left; empty where there is none.",
+        summary="The rows of an array joined in pairs until one is left; empty if there is none.",
     )
 
 

@@ -130,36 +130,23 @@ class FunctionLowering:
         """Return a body of a node of control flow as a function of the module."""
         found = self._bodies.get((node, position))
         if found is None:
-            nests = self._nest.bodies[node]
-            found = self._bodies[node, position] = self._write_body(
-                nests[position],
-                self._plan.bodies[node][position],
-                self.writer.runs_often or node.op.name in ("scan", "while", "strips"),
-                Way.DOUBLE_BUFFERED in ways(node, nests) and position == len(nests) - 1,
-                bound_by(node),
-            )
+            found = self._bodies[node, position] = self._write_body(node, position)
         return found
 
-    def _write_body(
-        self, nest: LoopNest, made: Plan, repeats: bool, swaps: bool, binds: Sequence[str]
-    ) -> Body:
-        """Write a body.
-
-        Parameters
-        ----------
-        repeats: whether it runs often.
-        swaps: whether the places of some of its carries change at each step.
-        binds: sizes that it is given besides those that are known here.
-        """
+    def _write_body(self, node: Node, position: int) -> Body:
+        nests = self._nest.bodies[node]
+        nest, made = nests[position], self._plan.bodies[node][position]
         name = self._module.fresh(f"{self._module.name}.body")
-        names = (*self._symbols, *binds)
+        names = (*self._symbols, *bound_by(node))
         symbols = {symbol: f"%size{i}" for i, symbol in enumerate(names)}
         signature = Signature.of(nest.function, symbols=names)
         inner = FunctionLowering(self._module, name, nest, made, signature, symbols)
-        few = functions_among(nest.statements) <= MOST_INLINED
-        inner.writer.runs_often = repeats and few
+        repeats = self.writer.runs_often or node.op.name in ("scan", "while", "strips")
+        inner.writer.runs_often = repeats and functions_among(nest.statements) <= MOST_INLINED
         parameters = signature.llvm_parameters_of_body(nest.overwrites)
         inner.body_of(nest.body)
+        # the places of some carries change at each step
+        swaps = Way.DOUBLE_BUFFERED in ways(node, nests) and position == len(nests) - 1
         # once it is inlined, LLVM takes two places for apart in all steps that are in one
         self._define(inner, f"@{name}({parameters}){' noinline' if swaps else ''}")
         return Body(f"@{name}", inner.fails, inner.writer.guarded_reads)

@@ -34,7 +34,7 @@ RARE_SUM = Op(
 
 
 def summands(node: Node) -> tuple[Value, ...]:
-    """Return what a reduction joins, or joins the products of: no flag, and not what it goes on from."""
+    """Return what a reduction joins, or joins the products of: no flag, nothing it goes on from."""
     return node.operands[:1] if node.op.family == "reduce" else node.operands
 
 

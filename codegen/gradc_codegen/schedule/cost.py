@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc_codegen.nest.loop_nest import Reading, Statement, StatementKind
-from gradc_codegen.schedule.barriers import APART
 from gradc_codegen.nest.strips import goes_on, whole_size
+from gradc_codegen.schedule.barriers import APART
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node
 from gradc_ir.core.sizes import Size

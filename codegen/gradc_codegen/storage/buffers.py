@@ -11,7 +11,6 @@ from itertools import takewhile
 
 from gradc_codegen.arrays.whole_array_ops import WHOLE
 from gradc_codegen.nest.carry_storage import control_scratch
-from gradc_codegen.nest.strips import most_bytes
 from gradc_codegen.nest.loop_nest import (
     Item,
     Loop,
@@ -23,6 +22,7 @@ from gradc_codegen.nest.loop_nest import (
     loops_of,
     statements_of,
 )
+from gradc_codegen.nest.strips import most_bytes
 from gradc_codegen.schedule.cost import joins_in_groups, tree_levels
 from gradc_codegen.storage.lifetimes import Lifetimes
 from gradc_codegen.storage.reuse_outputs import lodge

@@ -7,23 +7,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from gradc_codegen.arrays.blas import LEAST_LENGTH
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size, product, symbols
-from gradc_ir.core.types import Type
+from gradc_ir.core.types import Axes, Type
 from gradc_ir.ops.linalg import condition_of, parse_spec
 
 # The reductions of which a part of the axis makes a part, and how two parts join.
-JOINS = {"reduce_sum": "add", "reduce_prod": "mul", "reduce_max": "maximum", "reduce_min": "minimum"}
+JOINS = {
+    "reduce_sum": "add",
+    "reduce_prod": "mul",
+    "reduce_max": "maximum",
+    "reduce_min": "minimum",
+}
 # What goes from one element of its axis to the next.
 _ALONG = ("cumsum", "recurrence", "argsort")
 _LOOPS = ("scan", "cond", "checkpoint")
 
 
 class Apart:
-    """The questions about one axis, by its size."""
+    """The questions about one axis, by its size.
 
-    def __init__(self, size: Size) -> None:
+    With ``blas`` products that BLAS might compute, in an order of its own, are left whole.
+    """
+
+    def __init__(self, size: Size, blas: bool = False) -> None:
         self.size = size
+        self.blas = blas
         self._names = () if isinstance(size, int) else symbols(size)
         self._known: dict[Node, bool] = {}
 
@@ -97,11 +107,13 @@ def _reshape(apart: Apart, node: Node) -> bool:
 
 
 def _gather(apart: Apart, node: Node) -> bool:
-    return apart.axis(node.operands[0].type) not in node.attributes["axes"]
+    axes: Axes = node.attributes["axes"]
+    return apart.axis(node.operands[0].type) not in axes
 
 
 def _concatenate(apart: Apart, node: Node) -> bool:
-    return apart.axis(node.results[0].type) != node.attributes["axis"]
+    along: int = node.attributes["axis"]
+    return apart.axis(node.results[0].type) != along
 
 
 def _all_have(apart: Apart, node: Node) -> bool:
@@ -112,11 +124,12 @@ def _window(apart: Apart, node: Node) -> bool:
     axis = apart.axis(node.results[0].type)
     if axis is None or any(found != axis for found in apart.axes(node.operands)):
         return False
-    return (node.attributes["starts"][axis], node.attributes["steps"][axis]) == (0, 1)
+    return bool((node.attributes["starts"][axis], node.attributes["steps"][axis]) == (0, 1))
 
 
 def _along(apart: Apart, node: Node) -> bool:
-    return apart.axis(node.results[0].type) != node.attributes["axis"]
+    along: int = node.attributes["axis"]
+    return apart.axis(node.results[0].type) != along
 
 
 def _contract(apart: Apart, node: Node) -> bool:
@@ -129,6 +142,10 @@ def _contract(apart: Apart, node: Node) -> bool:
         for labels, axis in zip((left, right), apart.axes(node.operands))
         if axis is not None
     }
+    lengths = dict(zip(left + right, (*node.operands[0].type.shape, *node.operands[1].type.shape)))
+    others = product(length for letter, length in lengths.items() if letter not in letters)
+    if apart.blas and not (isinstance(others, int) and others < LEAST_LENGTH**2):
+        return False
     return len(letters) == 1 and letters.issubset(result)
 
 

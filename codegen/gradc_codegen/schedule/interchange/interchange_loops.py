@@ -8,7 +8,7 @@ of paths is the outer one: what a strip's loops hand to each other stays near.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from gradc_codegen.arrays.chunk_sums import JOIN_CHUNKS
@@ -33,9 +33,9 @@ FIRST, COUNT = "_first", "_count"
 
 @dataclass(frozen=True)
 class InterchangeLoops:
-    """The function is equal to the bit; ``estimate`` tells what sizes are taken for."""
+    """The function is equal to the bit; with ``blas`` large products are left to that."""
 
-    estimate: Estimates = field(default_factory=Estimates)
+    blas: bool = False
     name = "interchange"
     summary = "take a long axis that loops keep apart through all of them strip by strip"
 
@@ -43,10 +43,12 @@ class InterchangeLoops:
         """Return the function with its loops inside of one over strips, where that is better."""
         if not any(node.op.name == "scan" for node in function.nodes):
             return function
-        for size in sizes_carried(function, self.estimate):
-            apart = Apart(size)
+        # an axis that loops keep apart is that of samples, wherever in parameters it stands
+        estimate = Estimates()
+        for size in sizes_carried(function, estimate):
+            apart = Apart(size, self.blas)
             ready = with_sums_apart(function, apart)
-            found = regions_along(ready, apart, self.estimate)
+            found = regions_along(ready, apart, estimate)
             if found.regions:
                 return _interchanged(ready, found)
         return function
@@ -144,11 +146,7 @@ class _Interchange:
     def _outside(self) -> list[Value]:
         """Return what the region reads; constant numbers are its own."""
         read = dict.fromkeys(value for node in self.region.nodes for value in node.operands)
-        return [
-            value
-            for value in read
-            if value.node not in self._inside and not _is_number(value)
-        ]
+        return [value for value in read if value.node not in self._inside and not _is_number(value)]
 
     # -- what goes from strip to strip -------------------------------------------------------------
 
@@ -186,7 +184,9 @@ class _Interchange:
             }
             for value in dict.fromkeys(v for node in self.region.nodes for v in node.operands):
                 if value.node not in self._inside and _is_number(value):
-                    graph.enter(value, builder.apply(value.op, (), value.node.attributes).results[0])
+                    graph.enter(
+                        value, builder.apply(value.op, (), value.node.attributes).results[0]
+                    )
             for node in self.region.nodes:
                 with builder.at(self.function.locations.get(node, ())):
                     graph.copy(node, going)
@@ -224,7 +224,9 @@ class _Interchange:
         if not _is_in_order(output):
             return value
         row = build.reshape(value, (1, *value.type.shape))
-        return build.set_slice(state, row, (chunk, *(0 for _ in value.type.shape)), (1,) * row.type.rank)
+        return build.set_slice(
+            state, row, (chunk, *(0 for _ in value.type.shape)), (1,) * row.type.rank
+        )
 
     # -- behind the region -------------------------------------------------------------------------
 

@@ -146,9 +146,7 @@ def _strip(
     return strip
 
 
-def _around(
-    loops: Collection[Node], nodes: Collection[Node], readers: Readers
-) -> set[Node]:
+def _around(loops: Collection[Node], nodes: Collection[Node], readers: Readers) -> set[Node]:
     """Return the nodes of a group before and behind its loops, and what is between such nodes."""
     members = set(nodes)
 

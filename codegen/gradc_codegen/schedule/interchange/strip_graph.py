@@ -19,7 +19,6 @@ from gradc_ir.core.types import Type
 from gradc_ir.graphs.control_flow import Roles
 
 
-
 def is_in_order(name: str, type_: Type) -> bool:
     """Whether the order in which a reduction joins elements of a type makes its bits."""
     return name in ONTO and type_.dtype.is_float
@@ -30,11 +29,11 @@ class Strip(NamedTuple):
 
     apart: Apart
     first: Size
-    count: Size
+    rows: Size
 
     def shape(self, shape: Iterable[Size]) -> tuple[Size, ...]:
         """Return the shape of the strip's part of an array."""
-        return tuple(self.count if size == self.apart.size else size for size in shape)
+        return tuple(self.rows if size == self.apart.size else size for size in shape)
 
     def type(self, type_: Type) -> Type:
         """Return the type of the strip's part of an array."""
@@ -51,7 +50,7 @@ class Strip(NamedTuple):
 
     def reduced(self, name: str, x: Value, start: Value) -> Value:
         """Return what a reduction over the axis is after the strip's rows."""
-        axis = x.type.shape.index(self.count)
+        axis = x.type.shape.index(self.rows)
         if not is_in_order(name, x.type):
             return build.elementwise(JOINS[name], start, build.apply(name, x, axes=(axis,)))
         given = {"axes": (axis,), "whole": self.apart.size}
@@ -105,7 +104,7 @@ class StripGraph:
         if name == "constant":
             return active().apply(node.op, (), given).results
         if name == "iota":
-            numbers = build.iota(given["dtype"], self.strip.count)
+            numbers = build.iota(given["dtype"], self.strip.rows)
             first = build.size_value(self.strip.first, given["dtype"])
             return (numbers + build.broadcast_to(first, numbers.type.shape),)
         if "shape" in given:
@@ -132,9 +131,7 @@ class StripGraph:
                 given[name] = self._body(item, wholes[roles.first :], sums)
         return active().apply(node.op, tuple(operands), given).results
 
-    def _body(
-        self, body: Function, wholes: Sequence[bool], sums: Mapping[int, Going]
-    ) -> Function:
+    def _body(self, body: Function, wholes: Sequence[bool], sums: Mapping[int, Going]) -> Function:
         """Return a body for a strip's rows of what it is given, but for what it is given whole."""
         with Builder() as builder:
             inner = StripGraph(self.strip)

@@ -34,5 +34,5 @@ def preparation(
     copies = CopyCheapValues(estimate or Estimates())
     passes: tuple[Pass, ...] = SampleContractions(), SpellOut(blas), SplitWindows(), copies
     if not symbols:  # all loops are in what is outermost
-        passes = (InterchangeLoops(), *passes)
+        passes = (InterchangeLoops(blas), *passes)
     return Pipeline("codegen", passes, OPS, tuple(symbols))
