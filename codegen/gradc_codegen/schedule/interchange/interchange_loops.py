@@ -16,6 +16,7 @@ from gradc_codegen.nest.strips import ONTO, STRIPS
 from gradc_codegen.schedule.estimates import Estimates
 from gradc_codegen.schedule.interchange.apart import JOINS, Apart
 from gradc_codegen.schedule.interchange.regions import Region, Regions, regions_along, sizes_carried
+from gradc_codegen.schedule.interchange.rows_shared import with_rows_shared
 from gradc_codegen.schedule.interchange.strip_graph import Going, Strip, StripGraph, is_in_order
 from gradc_codegen.schedule.interchange.sums_apart import with_sums_apart
 from gradc_ir import build
@@ -50,7 +51,11 @@ class InterchangeLoops:
             ready = with_sums_apart(function, apart)
             found = regions_along(ready, apart, estimate)
             if found.regions:
-                return _interchanged(ready, found)
+                loops = [node for region in found.regions for node in region.loops]
+                shared = with_rows_shared(ready, apart, loops)
+                if shared is not ready:
+                    found = regions_along(shared, apart, estimate)
+                return _interchanged(shared, found)
         return function
 
 
@@ -127,7 +132,7 @@ class _Interchange:
             "strip": self.region.strip,
             "binds": (FIRST, COUNT),
         }
-        lines = self.function.locations.get(self._loops()[0], ())
+        lines = self.function.locations.get(self.region.loops[0], ())
         with active().at(lines):
             made = active().apply(STRIPS, tuple(operands), given).results
         done = set()
@@ -139,9 +144,6 @@ class _Interchange:
                     mapping[output.node.results[0]] = self._finished(output, value)
                 done.add(output.node)
         return done
-
-    def _loops(self) -> list[Node]:
-        return [node for node in self.region.nodes if node.op.family == "control"]
 
     def _outside(self) -> list[Value]:
         """Return what the region reads; constant numbers are its own."""

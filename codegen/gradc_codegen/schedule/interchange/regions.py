@@ -43,6 +43,11 @@ class Region(NamedTuple):
     nodes: tuple[Node, ...]
     strip: int
 
+    @property
+    def loops(self) -> list[Node]:
+        """Its loops, in this order."""
+        return [node for node in self.nodes if _is_loop(node)]
+
 
 class Regions(NamedTuple):
     """The regions along one axis, and the level of every node of the function."""
