@@ -82,7 +82,7 @@ def regions_along(function: Function, apart: Apart, estimate: Estimates) -> Regi
         strips: dict[int, int] = {}
         for level, nodes in groups.items():
             loops = [node for node in nodes if _is_loop(node)]
-            rows = list(_rows_between(apart, loops, function.results, readers))
+            rows = list(_rows_between(apart, nodes, function.results, readers))
             if rows and _bytes(rows, estimate) >= _WORTH:
                 kept |= _around(loops, nodes, readers)
                 strips[level] = _strip(apart, loops, rows, estimate)
@@ -125,13 +125,14 @@ def _groups(
 
 
 def _rows_between(
-    apart: Apart, loops: Iterable[Node], results: Collection[Value], readers: Readers
+    apart: Apart, nodes: Collection[Node], results: Collection[Value], readers: Readers
 ) -> Iterator[Value]:
-    """Yield the stacks of rows that loops make for others: not those that are summed up at once."""
-    for node in loops:
+    """Yield the stacks of rows that loops of a group make, and that only others of it read."""
+    members = set(nodes)
+    for node in filter(_is_loop, nodes):
         for value in node.results[len(inits(node)) :]:
-            is_read = not all(map(apart.sums_up, readers.get(value, ())))
-            if apart.has(value) and is_read and value not in results:
+            reading = [user for user in readers.get(value, ()) if not apart.sums_up(user)]
+            if reading and apart.has(value) and value not in results and members >= {*reading}:
                 yield value
 
 
