@@ -15,6 +15,7 @@ from gradc_codegen.text.module import MEMORY, literal
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import TAPE, Size, product
 from gradc_ir.core.types import DType, Type
+from gradc_ir.meaning import reduction
 
 
 class Control(ControlSite):
@@ -161,15 +162,21 @@ class Control(ControlSite):
         carries = self._begin(self.operands[given["consts"] :])
         size = writer.size(given["size"])
 
-        def strip(first: str) -> None:
-            count = writer.minimum(writer.subtract(size, first), str(given["strip"]))
+        def strip(first: str, end: str) -> None:
+            count = writer.minimum(writer.subtract(end, first), str(given["strip"]))
             pairs = [carry.arguments() for carry in carries]
             inputs = [*consts, *(now for now, _ in pairs)]
             self.call(0, inputs, [then for _, then in pairs], (first, count))
             for carry in carries:
                 carry.step()
 
-        writer.loop("0", size, strip, given["strip"], mark=writer.module.keep_plain())
+        def chunk(start: str) -> None:
+            # a strip is in one chunk of the sums over all rows
+            end = writer.minimum(writer.add(start, str(reduction.CHUNK)), size)
+            mark = writer.module.keep_plain()
+            writer.loop(start, end, lambda first: strip(first, end), given["strip"], True, mark)
+
+        writer.loop("0", size, chunk, reduction.CHUNK, mark=writer.module.keep_plain())
         for carry in carries:
             carry.end()
 

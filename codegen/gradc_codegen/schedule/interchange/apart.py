@@ -111,6 +111,13 @@ def _gather(apart: Apart, node: Node) -> bool:
     return apart.axis(node.operands[0].type) not in axes
 
 
+def _scatter(apart: Apart, node: Node) -> bool:
+    x, part, *indices = node.operands
+    axes: Axes = node.attributes["axes"]
+    both = apart.has(x) and apart.has(part)
+    return both and apart.axis(x.type) not in axes and not any(map(apart.has, indices))
+
+
 def _concatenate(apart: Apart, node: Node) -> bool:
     along: int = node.attributes["axis"]
     return apart.axis(node.results[0].type) != along
@@ -157,6 +164,8 @@ _RULES: dict[str, Callable[[Apart, Node], bool]] = {
     "transpose": _always,
     "element": _always,
     "gather": _gather,
+    "scatter_set": _scatter,
+    "scatter_add": _scatter,
     "reshape": _reshape,
     "concatenate": _concatenate,
     "stack": _all_have,

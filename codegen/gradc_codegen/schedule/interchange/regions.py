@@ -16,12 +16,14 @@ from gradc_codegen.schedule.interchange.apart import Apart
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.walk import users
+from gradc_ir.meaning import reduction
 
 # What loops hand to each other in memory is worth to be kept near from so many bytes on ...
 _WORTH = 2**19
 # ... and so many are near: half of a usual second cache.
 _NEAR = 2**19
-_SHORTEST, _LONGEST = 32, 1024
+# Odd multiples of a group: rows of a power of two long share their places in the first cache.
+_SHORTEST, _LONGEST = 32, 160
 
 
 Readers: TypeAlias = Mapping[Value, list[Node]]
@@ -148,7 +150,7 @@ def _strip(
     of_one = _bytes(read.union(rows), estimate) / estimate(apart.size)
     strip = _LONGEST
     while strip > _SHORTEST and strip * of_one > _NEAR:
-        strip //= 2
+        strip -= 2 * reduction.GROUP
     return strip
 
 
