@@ -211,6 +211,21 @@ def test_loops_that_mix_the_rows_stay_as_they_are(mix: Any) -> None:
     assert_same(function, arguments(200))
 
 
+@pytest.mark.usefixtures("eager")
+def test_loops_of_counted_steps_have_no_rows_and_stay_as_they_are() -> None:
+    def counted(k: Any, x: Any) -> Any:
+        def step(i: Any, carry: Any) -> Any:
+            x, total = carry
+            return x * 0.5 + i, total + np.sum(x)
+
+        return gradc.fori_loop(0, k, step, (x, 0.0))
+
+    types = (Type(DType.I64), Type(DType.F64, (200,)))
+    function = derive(trace(counted, types).function, Request("value"))
+    assert not is_interchanged(function)
+    assert_same(function, [np.asarray(4), np.linspace(0, 1, 200)])
+
+
 def test_little_that_is_near_anyhow_stays_as_it_is() -> None:
     assert not is_interchanged(gradient(walk, STEPS, 1000))
     assert is_interchanged(gradient(walk, 50, 10_000))

@@ -63,6 +63,8 @@ class _Split:
         """Whether no row waits for a sum, and all else keeps rows apart."""
         if not self.sums or any(map(self.apart.has, self.behind)):
             return False
+        if self.node.attributes["length"] is None:
+            return False  # it can have no rows
         for node in self.body.body:
             if self.apart.sums_up(node):
                 continue
