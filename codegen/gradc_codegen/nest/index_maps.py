@@ -7,11 +7,10 @@ says for each axis of an operand at which index it is read, as a function of the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size, product
