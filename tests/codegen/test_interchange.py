@@ -212,6 +212,22 @@ def test_loops_that_mix_the_rows_stay_as_they_are(mix: Any) -> None:
 
 
 @pytest.mark.usefixtures("eager")
+def test_what_a_loop_makes_beside_its_rows_is_there_without_rows() -> None:
+    def beside(s: Any, z: Any) -> Any:
+        def step(carry: Any, z_t: Any) -> Any:
+            x, time = carry
+            return (x * time + z_t, time + s), x
+
+        (x, time), rows = gradc.scan(step, (np.zeros(z.shape[1]), 1.0), z)
+        return time, np.sum(x * rows[1])
+
+    for n in (200, N):
+        function = gradient(beside, STEPS, n, of="value")
+        for count in (0, 200) if n is N else (200,):
+            assert_same(function, arguments(count))
+
+
+@pytest.mark.usefixtures("eager")
 def test_loops_of_counted_steps_have_no_rows_and_stay_as_they_are() -> None:
     def counted(k: Any, x: Any) -> Any:
         def step(i: Any, carry: Any) -> Any:

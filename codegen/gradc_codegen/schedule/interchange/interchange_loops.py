@@ -51,7 +51,7 @@ class InterchangeLoops:
             ready = with_sums_apart(function, apart)
             found = regions_along(ready, apart, estimate)
             if found.regions:
-                loops = [node for region in found.regions for node in region.loops]
+                loops = (region.loops for region in found.regions)
                 shared = with_rows_shared(ready, apart, loops)
                 if shared is not ready:
                     found = regions_along(shared, apart, estimate)

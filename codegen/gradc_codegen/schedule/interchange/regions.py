@@ -72,11 +72,17 @@ def sizes_carried(function: Function, estimate: Estimates) -> list[Size]:
 def regions_along(function: Function, apart: Apart, estimate: Estimates) -> Regions:
     """Return the regions along an axis in which so much is moved that strips are worth it."""
     readers = users(function)
-    inside = {
-        node
-        for node in function.nodes
-        if node.op.name != "param" and any(map(apart.has, node.results)) and apart.keeps(node)
-    }
+    read = {*readers, *function.results}
+
+    def may_be_inside(node: Node) -> bool:
+        has = [apart.has(value) for value in node.results]
+        if node.op.name == "param" or not any(has) or not apart.keeps(node):
+            return False
+        # without rows there is no strip, so nothing else may come of one
+        some = isinstance(apart.size, int)
+        return some or all(x or value not in read for x, value in zip(has, node.results))
+
+    inside = set(filter(may_be_inside, function.nodes))
     while True:
         levels = _levels(function, inside)
         groups = _groups(function, inside, levels)

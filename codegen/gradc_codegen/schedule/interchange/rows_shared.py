@@ -6,7 +6,7 @@ in strips they are near, and reading one takes a tenth of the time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gradc_codegen.schedule.interchange.apart import Apart
@@ -27,28 +27,36 @@ class _Again(NamedTuple):
     there: Value
 
 
-def with_rows_shared(function: Function, apart: Apart, loops: Sequence[Node]) -> Function:
-    """Return the function in which loops read rows of earlier ones that they would compute."""
+def with_rows_shared(
+    function: Function, apart: Apart, regions: Iterable[Sequence[Node]]
+) -> Function:
+    """Return the function in which loops read rows of earlier ones that they would compute.
+
+    ``regions``: the loops of each region, in the order of the function.
+    """
     found = {
-        loop: _computed_again(loop, loops[:number], apart) for number, loop in enumerate(loops)
+        loop: _computed_again(loop, loops[:number], apart)
+        for loops in regions
+        for number, loop in enumerate(loops)
     }
     found = {loop: again for loop, again in found.items() if again}
     if not found:
         return function
-    stacks: dict[Node, dict[Value, Value | None]] = {}
+    stacks: dict[Node, dict[Value, Value]] = {}
     for again in found.values():
         for one in again:
-            stacks.setdefault(one.earlier, {})[one.there] = None
+            stacks.setdefault(one.earlier, {})[one.there] = one.there
 
     def make(node: Node, operands: Sequence[Value]) -> Sequence[Value]:
-        more = list(stacks.get(node, ()))
+        stack = stacks.get(node, {})
+        more = list(stack)
         again = found.get(node, [])
         rows = [stacks[one.earlier][one.there] for one in again]
         given = dict(node.attributes)
         given["body"] = _body(given["body"], [one.value for one in again], more)
-        made = build.apply_all("scan", *operands, *filter(None, rows), **given)
+        made = build.apply_all("scan", *operands, *rows, **given)
         for value, row in zip(more, made[len(node.results) :], strict=True):
-            stacks[node][value] = row
+            stack[value] = row
         return made[: len(node.results)]
 
     return rebuilt(function, lambda node: node in found or node in stacks, make)
