@@ -106,4 +106,4 @@ def _inside(placing: Placing, reading: Reading) -> Sequence[Size] | None:
         if not all(meets):
             return None
         found.append(start - first)
-    return found
+    return tuple(found)
