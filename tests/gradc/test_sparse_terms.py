@@ -62,8 +62,30 @@ def in_blocks(x: Any) -> Any:
     return np.repeat(left, 2) * np.tile(right, 2)
 
 
+def in_shares(x: Any) -> Any:
+    weights = np.exp(x.reshape(4, 3))
+    shares = weights / np.sum(weights, axis=1, keepdims=True)
+    return (shares - shares.mean(axis=1, keepdims=True))[1:].ravel()
+
+
+def in_stages(x: Any) -> Any:
+    """Return defects of the classical method of Runge and Kutta: what is stacked is read again."""
+
+    def slopes(s: Any) -> Any:
+        return np.stack([s[:, 1] * s[:, 2], -s[:, 0], np.cos(s[:, 0])], axis=1)
+
+    states = x.reshape(4, 3)
+    first = slopes(states)
+    second = slopes(states + 0.05 * first)
+    third = slopes(states + 0.05 * second)
+    last = slopes(states + 0.1 * third)
+    step = 0.1 / 6 * (first + 2 * second + 2 * third + last)
+    return (states[1:] - (states + step)[:-1]).ravel()
+
+
 FUNCTIONS = [
-    stencil, twice_the_same, joined, network, rows, products, chosen, turned, in_blocks
+    stencil, twice_the_same, joined, network, rows, products, chosen, turned, in_blocks,
+    in_shares, in_stages,
 ]  # fmt: skip
 
 

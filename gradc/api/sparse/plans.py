@@ -26,7 +26,7 @@ from gradc.sparsity.compression import seeds
 from gradc.sparsity.placement import Placement
 from gradc.sparsity.relation import Relation
 from gradc.sparsity.seeds import BySeeds, ByTerms
-from gradc.tracing.captured.captures import SameElements
+from gradc.tracing.captured.captures import SameElements, are_equal
 from gradc.tracing.captured.traced import Traced
 from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import ShapeError, TraceError
@@ -140,7 +140,7 @@ class Plan:
             return False
         arrays = [*leaves, *captured]
         return self.shapes == tuple(array.shape for array in captured) and all(
-            np.array_equal(arrays[i], array) for i, array in self.looked.items()
+            are_equal(arrays[i], array) for i, array in self.looked.items()
         )
 
 

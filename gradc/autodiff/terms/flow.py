@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from gradc.autodiff.terms.reads import Reading, read
 from gradc.autodiff.terms.term import Placing, Term, Unsupported, joined
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value
@@ -277,21 +278,10 @@ def _spread(x: Value, labels: Sequence[str], every: list[str], shape: tuple[Size
 def _read(flow: Flow, node: Node, terms: Sequence[Terms]) -> Terms:
     if any(terms[1:]):
         raise Unsupported(node.op.name)
-    return [term.moved(functools.partial(_again, flow, node)) for term in terms[0]]
-
-
-def _again(flow: Flow, node: Node, x: Value) -> Value:
-    """Return what a node reads, of another array."""
-    attributes = node.attributes
-    match node.op.name:
-        case "slice":
-            return build.slice(x, attributes["starts"], attributes["shape"], attributes["steps"])
-        case "broadcast":
-            return build.broadcast(x, attributes["shape"], attributes["axes"])
-        case "element":
-            return build.element(x, attributes["at"])
-    indices = [flow.new(index) for index in node.operands[1:]]
-    return build.gather(x, indices, attributes["axes"])
+    indices = tuple(flow.new(index) for index in node.operands[1:])
+    reading = Reading(node.op.name, node.attributes, indices)
+    found = [read(term, reading) for term in terms[0]]
+    return [term for term in found if term is not None]
 
 
 _RULES: dict[str, Rule] = {

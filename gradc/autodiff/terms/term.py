@@ -51,7 +51,7 @@ class Placing(NamedTuple):
             case "pad" | "set_slice":
                 return build.slice(x, attributes["starts"], shape, attributes["steps"])
             case "concatenate":
-                return build.slice(x, self._starts(), shape, (1,) * rank)
+                return build.slice(x, self.starts, shape, (1,) * rank)
             case "stack":
                 return build.element(x, self._stacked_at())
             case "scatter_add":
@@ -71,7 +71,7 @@ class Placing(NamedTuple):
             case "pad" | "set_slice":
                 return build.pad(x, attributes["starts"], shape, attributes["steps"])
             case "concatenate":
-                return build.pad(x, self._starts(), shape, (1,) * len(shape))
+                return build.pad(x, self.starts, shape, (1,) * len(shape))
             case "stack":
                 zero = build.zeros_like(x)
                 parts = [zero] * len(self.node.operands)
@@ -79,11 +79,22 @@ class Placing(NamedTuple):
                 return build.stack(parts, shape, attributes["axes"])
         raise Unsupported(self.node.op.name)  # several elements may come to one place
 
-    def _starts(self) -> Shape:
+    @property
+    def starts(self) -> Shape:
+        """Where the window begins that is placed into."""
+        if self.node.op.name != "concatenate":
+            found: Shape = self.node.attributes["starts"]
+            return found
         axis = self.node.attributes["axis"]
         before = [part.type.shape[axis] for part in self.node.operands[: self.which]]
         start: Size = sum(before, start=0)
         return tuple(start if i == axis else 0 for i in range(self.type.rank))
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The steps of that window."""
+        found: tuple[int, ...] = self.node.attributes.get("steps", (1,) * self.type.rank)
+        return found
 
     def _stacked_at(self) -> tuple[int | None, ...]:
         axes = self.node.attributes["axes"]
