@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 
 import gradc
-from gradc_codegen.interface.python_kernel import KernelStatus
+from gradc_codegen.interface.python_kernel import Kernel, KernelStatus
+from gradc_codegen.lower.lower import lower_nest
+from gradc_codegen.machine.jit import compile_module
+from gradc_codegen.nest.loop_nest import Loop
+from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.schedule import schedule
 from gradc_ir import build
 from gradc_ir.core import sizes
@@ -16,7 +20,8 @@ from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
 from gradc_ir.interpreter.interpret import interpret
-from tests.codegen.compiled import assert_compiled_same, function_of, kernel_of
+from tests.codegen.compiled import function_of
+from tests.comparing import assert_same_bits
 
 N = sizes.symbol("n")
 LENGTHS = (0, 1, 7, 31, 32, 33, 100, 4097)
@@ -40,22 +45,47 @@ def _arrays(dtype: DType, length: int) -> list[np.ndarray]:
     return [x.astype(dtype.numpy), random.integers(-5, 5, length)]
 
 
+class InLanes(Choices):
+    """Lanes as far outside as they can be."""
+
+    def lanes(self, loop: Loop, block: int) -> bool:
+        return True
+
+
+def _kernel(function: Function, level: int = 0) -> Kernel:
+    nest = schedule(function, choices=InLanes())
+    assert " by " in str(nest)
+    code = compile_module(lower_nest(nest, "test"), level=level)
+    return Kernel(function, code, "test", native=False)
+
+
+def _assert_same(function: Function, *cases: Sequence[np.ndarray], level: int = 0) -> None:
+    kernel = _kernel(function, level)
+    for case in cases:
+        for found, want in zip(kernel(list(case)), interpret(function, list(case)), strict=True):
+            assert_same_bits(found, want)
+
+
 @pytest.mark.parametrize("name", ["add", "set"])
 @pytest.mark.parametrize("dtype", [DType.F64, DType.F32, DType.I64], ids=str)
 def test_lanes_take_turns(name: str, dtype: DType) -> None:
     cases = [_arrays(dtype, length) for length in LENGTHS]
-    assert_compiled_same(_scatter(name, dtype, N), *cases)
+    _assert_same(_scatter(name, dtype, N), *cases)
     for case in cases[3:]:
-        assert_compiled_same(_scatter(name, dtype, len(case[0])), case, level=2)
+        _assert_same(_scatter(name, dtype, len(case[0])), case, level=2)
 
 
 def test_a_function_beside_a_scatter_runs_in_lanes() -> None:
-    assert "for i in 1000 by " in str(schedule(_scatter("add", DType.F64, 1000)))
+    def body(x: Value, at: Value) -> Value:
+        return build.scatter_add(build.full((5,), 0, DType.F64), build.exp(x), (at,), (0,))
+
+    types = [Type(DType.F64, (1000,)), Type(DType.I64, (1000,))]
+    assert "for i in 1000 by 8" in str(schedule(function_of(types, body)))
 
 
 @pytest.mark.parametrize("outside", [5, -6])
 def test_a_place_outside_is_refused_in_the_last_lanes_too(outside: int) -> None:
-    kernel = kernel_of(_scatter("add", DType.F64, N))
+    kernel = _kernel(_scatter("add", DType.F64, N))
     for position in (0, 40, 69):
         x, at = _arrays(DType.F64, 70)
         at[position] = outside
@@ -108,8 +138,9 @@ def test_programs_have_the_bits_of_the_interpreter(name: str) -> None:
     compiled = gradc.compile(program)
     for length in (45, 300, 4100):
         arguments = data(np.random.default_rng(length), length)
-        found = compiled.value_and_grad(*arguments)
         function = compiled.ir(*arguments, of="value_and_grad")
-        want = interpret(function, list(arguments))
-        np.testing.assert_array_equal(found[0], want[0])
-        np.testing.assert_array_equal(found[1], want[1])
+        _assert_same(function, arguments)
+        for found, want in zip(
+            compiled.value_and_grad(*arguments), interpret(function, list(arguments)), strict=True
+        ):
+            np.testing.assert_array_equal(found, want)

@@ -34,8 +34,8 @@ _LOOP = 4.0
 _HORIZONTAL_REDUCTION = 5.0
 _IN_ORDER = 4.0
 _SUM = 20.0
-# of one lane after another, each to a place of its own
-_SCATTERED = 8.0
+# of an element that lanes add in turn, by way of the stack, at a place in memory it waits for
+_SCATTERED = 19.0
 # of an element that is transposed: a load, three shuffles and a store of eight, for which a reader
 # that is the only one waits; or one by one
 _IN_SQUARES = 5 / 8
