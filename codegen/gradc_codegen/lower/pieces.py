@@ -8,7 +8,9 @@ from gradc_codegen.nest.loop_nest import Statement
 from gradc_codegen.scalar.lower_scalar import lower_word
 from gradc_codegen.schedule.updates import target_window
 from gradc_codegen.storage.storage import Storage
-from gradc_codegen.text.indices import Lane
+from gradc_codegen.text.indices import Lane, varies
+from gradc_codegen.text.module import REGISTER
+from gradc_codegen.text.vectors import Spilled, count_of_lanes
 from gradc_ir.core.types import DType
 
 
@@ -63,16 +65,37 @@ def _add_to_row(
 
 
 def write_scattered(lowering: Lowering, statement: Statement, own: list[str]) -> None:
-    """Put an element where indices say, or add it to what is there."""
-    node, elements = statement.node, lowering.elements
+    """Put an element where indices say, or add it to what is there; of lanes one after another."""
+    node, writer, elements = statement.node, lowering.writer, lowering.elements
     x, part, *indices = node.operands
     axes: tuple[int, ...] = node.attributes["axes"]
-    index_rank = indices[0].type.rank
-    at = tuple(own[:index_rank])
+    at = tuple(own[: indices[0].type.rank])
+    found = [elements.checked(operand, at, x, axis) for operand, axis in zip(indices, axes)]
+    element = elements.element(part, tuple(own))
+    if statement.sequential < 0 or not any(map(varies, at)):
+        _scatter(lowering, statement, own, found, element)
+        return
+    spilled = [Spilled(writer, one, REGISTER[DType.I64]) for one in found]
+    elements_of_lanes = Spilled(writer, element, REGISTER[part.type.dtype])
+
+    def lane(number: str) -> None:
+        places = [one.lane(number) for one in spilled]
+        _scatter(lowering, statement, own, places, elements_of_lanes.lane(number))
+
+    writer.loop("0", count_of_lanes(writer), lane)
+    for one in (*spilled, elements_of_lanes):
+        one.release()
+
+
+def _scatter(
+    lowering: Lowering, statement: Statement, own: list[str], places: list[str], register: str
+) -> None:
+    """Put or add one element at the places that its indices say."""
+    node, elements = statement.node, lowering.elements
+    axes: tuple[int, ...] = node.attributes["axes"]
     index = [own[dim] if dim >= 0 else "" for dim in scatter_dims(node)]
-    for operand, axis in zip(indices, axes):
-        index[axis] = elements.checked(operand, at, x, axis)
-    register = elements.element(part, tuple(own))
+    for place, axis in zip(places, axes):
+        index[axis] = place
     if node.op.name == "scatter_add":
         word = "or" if statement.value.type.dtype is DType.BOOL else "add"
         have = elements.read(statement.value, tuple(index))

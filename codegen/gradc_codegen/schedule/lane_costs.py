@@ -34,6 +34,8 @@ _LOOP = 4.0
 _HORIZONTAL_REDUCTION = 5.0
 _IN_ORDER = 4.0
 _SUM = 20.0
+# of an element that lanes add in turn, by way of the stack, at a place in memory it waits for
+_SCATTERED = 19.0
 # of an element that is transposed: a load, three shuffles and a store of eight, for which a reader
 # that is the only one waits; or one by one
 _IN_SQUARES = 5 / 8
@@ -160,6 +162,8 @@ class LaneCosts:
             if not joins_in_groups(item):
                 return total + _IN_ORDER * block
             return total + _HORIZONTAL_REDUCTION * max(1.0, block / OUTER)
+        if item.kind is StatementKind.SCATTER and item.sequential == dim:
+            return total + _SCATTERED * block
         is_kept = bool(item.outputs) or all(
             around is not loop for around, _ in item.loops[: item.shared]
         )

@@ -15,7 +15,6 @@ from gradc_codegen.nest.loop_nest import (
     Loop,
     Staged,
     Statement,
-    StatementKind,
     statements_of,
 )
 from gradc_codegen.scalar.lower_scalar import is_function
@@ -106,10 +105,10 @@ def narrowest(loop: Loop) -> int:
 
 def _is_possible(loop: Loop) -> bool:
     def has_lanes(item: Item) -> bool:
-        if isinstance(item, Statement):
-            # several lanes may add to the same element
-            return item.kind is not StatementKind.SCATTER or dim_of(item, loop) != item.sequential
-        return isinstance(item, Loop) and all(map(has_lanes, item.body))
+        # what several lanes may add to, a scatter, they add to one after another
+        return isinstance(item, Statement) or (
+            isinstance(item, Loop) and all(map(has_lanes, item.body))
+        )
 
     return has_lanes(loop)
 

@@ -70,3 +70,43 @@ def all_lanes(writer: Writer, condition: str) -> str:
 def _over_lanes(writer: Writer, word: str, condition: str) -> str:
     name = f"@llvm.vector.reduce.{word}.v{writer.lanes}i1"
     return writer.emit(writer.module.call("i1", name, f"{writer.type_of('i1', True)} {condition}"))
+
+
+def count_of_lanes(writer: Writer) -> str:
+    """Write how many lanes count: all, or the first ones."""
+    if writer.mask is None:
+        return str(writer.lanes)
+    type_ = f"i{writer.lanes}"
+    bits = writer.emit(f"bitcast {writer.type_of('i1', True)} {writer.mask} to {type_}")
+    count = writer.emit(writer.module.call(type_, f"@llvm.ctpop.{type_}", f"{type_} {bits}"))
+    return writer.emit(f"zext {type_} {count} to i64")
+
+
+class Spilled:
+    """A register whose lanes are read one by one: on the stack, if it is a vector.
+
+    Parameters
+    ----------
+    writer: where instructions go.
+    register: what is read, the same number for all lanes or one for each.
+    type_: that of an element.
+    """
+
+    def __init__(self, writer: Writer, register: str, type_: str) -> None:
+        self._writer = writer
+        self._register, self._type = register, type_
+        self._place = ""
+        if is_vector(register):
+            self._place = writer.stack.take(f"[{writer.lanes} x {type_}]")
+            writer.do(f"store {writer.type_of(type_, True)} {register}, ptr {self._place}")
+
+    def lane(self, number: str) -> str:
+        """Write what one lane has."""
+        if not self._place:
+            return self._register
+        return self._writer.load_at(self._type, self._place, number)
+
+    def release(self) -> None:
+        """Give back the stack."""
+        if self._place:
+            self._writer.stack.release(self._place)
