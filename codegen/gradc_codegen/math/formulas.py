@@ -57,7 +57,7 @@ def program(body: Function, dtype: DType) -> tuple[list[int], list[float]]:
             if isinstance(each, float):
                 numbers.setdefault(each, len(numbers))
     places = [*range(operands), *(i + operands + len(numbers) for i in range(len(steps)))]
-    made = []
+    made: list[int] = []
     for word, given in steps:
         of = [places[each] if isinstance(each, int) else operands + numbers[each] for each in given]
         made += _words(CODES[word], of[0], of[min(1, len(of) - 1)], of[-1])
