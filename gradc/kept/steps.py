@@ -7,8 +7,9 @@ at one before it, or at a root: the function, a static argument, a class of the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import IntEnum
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradc.kept.code import absent_names, class_content, source_content
 from gradc.kept.content import array_content, capture_content, content
@@ -25,7 +26,6 @@ from gradc.tracing.captured.reads import (
     lacks,
     type_of,
 )
-from gradc_ir.classes.quick import IntEnum, NamedTuple
 
 
 class Step(IntEnum):

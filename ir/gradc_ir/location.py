@@ -5,9 +5,7 @@ from __future__ import annotations
 import linecache
 import unicodedata
 from types import CodeType
-from typing import TypeAlias
-
-from gradc_ir.classes.quick import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 
 class Outside(NamedTuple):

@@ -1,13 +1,11 @@
-"""Classes that are made quickly are those of the standard library."""
+"""Dataclasses that are made quickly are as those of the standard library."""
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-import enum
 import inspect
 import pickle
-import typing
 from collections.abc import Callable
 from dataclasses import field
 from typing import Any
@@ -134,80 +132,3 @@ def test_classes_of_classes() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         Below(1).y = 3  # type: ignore[misc]
     assert pickle.loads(pickle.dumps(Above(4))) == Above(4)
-
-
-class Theirs(typing.NamedTuple):
-    """A pair."""
-
-    x: int
-    y: str = "a"
-
-    @property
-    def double(self) -> int:
-        """Twice x."""
-        return 2 * self.x
-
-
-class Ours(quick.NamedTuple):
-    """A pair."""
-
-    x: int
-    y: str = "a"
-
-    @property
-    def double(self) -> int:
-        """Twice x."""
-        return 2 * self.x
-
-
-def test_named_tuples_are_as_of_the_library() -> None:
-    for name in ("_fields", "_field_defaults", "__doc__", "__module__"):
-        assert getattr(Ours, name) == getattr(Theirs, name)
-    assert Ours.__mro__[1:] == Theirs.__mro__[1:] == (tuple, object)
-    assert typing.get_type_hints(Ours) == typing.get_type_hints(Theirs) == {"x": int, "y": str}
-    assert tuple(Ours(3)) == tuple(Theirs(3)) == (3, "a")
-    assert repr(Ours(3)).removeprefix("Ours") == repr(Theirs(3)).removeprefix("Theirs")
-    assert Ours(3)._replace(y="b").y == "b"
-    assert Ours(3).double == 6
-    assert pickle.loads(pickle.dumps(Ours(3))) == Ours(3)
-    assert list(inspect.signature(Ours).parameters) == ["x", "y"]
-
-
-class Library(enum.IntEnum):
-    """Of the library."""
-
-    OK = 0
-    FAILED = 3
-
-    @property
-    def more(self) -> int:
-        """One more."""
-        return self + 1
-
-
-class Numbers(quick.IntEnum):
-    """Made quickly."""
-
-    OK = 0
-    FAILED = 3
-
-    @property
-    def more(self) -> int:
-        """One more."""
-        return self + 1
-
-
-@pytest.mark.parametrize("kind", [Library, Numbers])
-def test_enumerations_are_as_of_the_library(kind: Any) -> None:
-    assert [(one.name, one.value, one.more) for one in kind] == [("OK", 0, 1), ("FAILED", 3, 4)]
-    assert kind(3) is kind.FAILED
-    assert kind.FAILED == 3
-    assert {kind.FAILED: "a"}[3] == "a"
-    assert f"{kind.FAILED}" == str(kind.FAILED) == "3"
-    assert repr(kind.FAILED) == f"<{kind.__name__}.FAILED: 3>"
-    assert isinstance(kind.OK, int)
-    assert len(kind) == 2
-    assert list(kind.__members__) == ["OK", "FAILED"]
-    assert pickle.loads(pickle.dumps(kind.FAILED)) is kind.FAILED
-    with pytest.raises(ValueError, match="7 is not a valid"):
-        kind(7)

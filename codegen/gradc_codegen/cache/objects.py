@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import marshal
 from hashlib import sha256
+from typing import NamedTuple
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -16,7 +17,6 @@ import llvmlite.binding as llvm
 from gradc_codegen.cache import files
 from gradc_codegen.cache.versions import CODEGEN, libraries, settings
 from gradc_codegen.target.target import host
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.telling.log import log
 
 FOLDER = "objects"

@@ -13,13 +13,13 @@ import sys
 import time
 from collections.abc import Iterable
 from hashlib import sha256
+from typing import NamedTuple
 
 import numpy as np
 
 import gradc_codegen
 import gradc_ir
 from gradc_codegen.cache.folder import is_off
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.telling.log import log
 
 # What begins so and is no setting: where things are kept, and what is told of it.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from gradc_codegen.calls.steps import (
     Output,
     Step,
 )
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.types import Array, Type
 
 

@@ -8,9 +8,7 @@ thing than it expects ends the plan: the next one is tried.
 
 from __future__ import annotations
 
-from enum import IntFlag
-
-from gradc_ir.classes.quick import IntEnum
+from enum import IntEnum, IntFlag
 
 # A call that needs more of any of these has no plan.
 MOST_REGISTERS = 64

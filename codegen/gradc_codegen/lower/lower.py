@@ -43,6 +43,7 @@ from gradc_codegen.nest.loop_nest import (
     StatementKind,
     Tasks,
 )
+from gradc_codegen.nest.strips import bound_by
 from gradc_codegen.scalar.lower_scalar import lower_scalar
 from gradc_codegen.schedule.lanes import functions_among, functions_in
 from gradc_codegen.schedule.schedule import schedule
@@ -154,26 +155,25 @@ class FunctionLowering:
         """Return a body of a node of control flow as a function of the module."""
         found = self._bodies.get((node, position))
         if found is None:
-            nests = self._nest.bodies[node]
-            found = self._bodies[node, position] = self._write_body(
-                nests[position],
-                self._plan.bodies[node][position],
-                self.writer.runs_often or node.op.name in ("scan", "while"),
-                Way.DOUBLE_BUFFERED in ways(node, nests) and position == len(nests) - 1,
-            )
+            found = self._bodies[node, position] = self._write_body(node, position)
         return found
 
-    def _write_body(self, nest: LoopNest, made: Plan, repeats: bool, swaps: bool) -> Body:
-        """Write a body; ``swaps``: the places of some of its carries change at each step."""
+    def _write_body(self, node: Node, position: int) -> Body:
+        nests = self._nest.bodies[node]
+        nest, made = nests[position], self._plan.bodies[node][position]
         name = self._module.fresh(f"{self._module.name}.body")
-        signature = Signature.of(nest.function, symbols=tuple(self._symbols))
-        inner = FunctionLowering(self._module, name, nest, made, signature, self._symbols)
-        few = functions_among(nest.statements) <= MOST_INLINED
-        inner.writer.runs_often = repeats and few
+        names = (*self._symbols, *bound_by(node))
+        symbols = {symbol: f"%size{i}" for i, symbol in enumerate(names)}
+        signature = Signature.of(nest.function, symbols=names)
+        inner = FunctionLowering(self._module, name, nest, made, signature, symbols)
+        repeats = self.writer.runs_often or node.op.name in ("scan", "while", "strips")
+        inner.writer.runs_often = repeats and functions_among(nest.statements) <= MOST_INLINED
         inner.elements.own = own_place(inner.writer, made, inner.elements.arena)
         given = signature.llvm_parameters_of_body(nest.overwrites)
         parameters = ", ".join([given, *self.runner])
         inner.body_of(nest.body)
+        # the places of some carries change at each step
+        swaps = Way.DOUBLE_BUFFERED in ways(node, nests) and position == len(nests) - 1
         # once it is inlined, LLVM takes two places for apart in all steps that are in one
         self._define(inner, f"@{name}({parameters}){' noinline' if swaps else ''}")
         return Body(f"@{name}", inner.fails, inner.writer.guarded_reads)

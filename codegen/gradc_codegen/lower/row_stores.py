@@ -6,13 +6,14 @@ scattered; eight at a time they are transposed in registers, and written as neig
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gradc_codegen.lower.transpose_blocks import SIDE, columns_of, first_lanes
 from gradc_codegen.text.indices import Lane
 from gradc_codegen.text.loads_and_stores import Memory
 from gradc_codegen.text.module import REGISTER
 from gradc_codegen.text.vectors import piece
 from gradc_codegen.text.writer import Writer
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Value
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import permutations
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from gradc.rules.algebra.parts import operand_of
 from gradc_ir import build
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel, rearrange, scalar_constant
 from gradc_ir.matching.pattern import Match

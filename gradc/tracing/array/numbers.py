@@ -31,6 +31,7 @@ def _number(self: Tracer, what: str, cure: str, why: str = "") -> Any:
             found=f"array: {self.type}",
             help=cure,
         )
+    need_number(self, what)
     raise trace_error(
         f"{what} of a traced value is not known while the function is traced",
         found=filter(None, (f"value: {self.type}", why)),
@@ -42,12 +43,14 @@ def _bool(self: Tracer) -> bool:
     known = self.known
     if known is not None and known.size == 1:
         return bool(known.item())
+    several = known is not None or self.type.count != 1
+    if not several:
+        need_number(self, "a truth value")
     from gradc.tracing.advice.suggest_where import (  # only an error needs it
         instead_of_truth,
         why_it_is_asked,
     )
 
-    several = known is not None or self.type.count != 1
     where = instead_of_truth(several)
     choose = where or "write np.where(condition, x, y), or gradc.cond(condition, f, g)"
     if several:
@@ -88,8 +91,6 @@ def _index(self: Tracer) -> int:
             help="cast it where an integer is wanted: x.astype(np.int64)",
         )
 
-    if self.known is None:
-        need_number(self)
     return int(_number(self, "a Python integer", _KNOWN_NUMBERS))
 
 
@@ -165,7 +166,7 @@ def _array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
 
 def _hash(self: Tracer) -> int:
     if self.known is None and self.type.dtype.is_integer:
-        need_number(self)
+        need_number(self, "hash()")
     raise trace_error(
         "a traced value was used as a key of a dict or an element of a set",
         found=f"value: {self.type}",

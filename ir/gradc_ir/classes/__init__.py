@@ -1,1 +1,1 @@
-"""Kinds of classes that all rooms are made of, as of the standard library and made quickly."""
+"""Dataclasses as of the standard library, made quickly: what a first call loads has many."""

@@ -1,23 +1,18 @@
-"""Dataclasses, named tuples and enumerations of the standard library, made in a tenth of the time.
+"""Dataclasses of the standard library, made in a third of the time.
 
-A process makes a hundred of these classes before its first result. The standard library compiles
-each method of a dataclass by itself, in the versions of Python before 3.13, and each annotation of
-a named tuple, and looks for aliases of each member of an enumeration. Here one text has all methods
-that are worth one, and annotations stay texts.
+A process makes fifty of them before its first result. The standard library compiles each method of
+a dataclass by itself, up to Python 3.12, and looks at its signature. Here one text has all methods.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections import namedtuple
 from collections.abc import Callable
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
-    from enum import IntEnum
-    from typing import NamedTuple
 else:
 
     def dataclass(cls=None, /, *, repr=True, eq=True, frozen=False):
@@ -138,64 +133,4 @@ def _refusals(owner: Any, names: set[str]) -> tuple[Callable[..., None], Callabl
     return __setattr__, __delattr__
 
 
-if not TYPE_CHECKING:
-
-    class _Maker(type):
-        """Makes named tuples of classes."""
-
-        def __new__(mcls, name, bases, namespace):
-            types = namespace.get("__annotations__", {})
-            defaults = [namespace[field] for field in types if field in namespace]
-            made = namedtuple(name, types, defaults=defaults, module=namespace["__module__"])
-            made.__annotations__ = made.__new__.__annotations__ = dict(types)
-            for key, value in namespace.items():
-                if key not in types and key not in ("__module__", "__annotations__"):
-                    setattr(made, key, value)
-            return made
-
-    NamedTuple = type.__new__(_Maker, "NamedTuple", (), {})
-
-    class _Members(type):
-        """Makes enumerations of whole numbers, no two of which are the same."""
-
-        def __new__(mcls, name, bases, namespace):
-            numbers = {key: x for key, x in namespace.items() if type(x) is int}
-            others = {key: x for key, x in namespace.items() if key not in numbers}
-            made = type.__new__(mcls, name, bases, others)
-            made._members = {}
-            for key, number in numbers.items():
-                one = int.__new__(made, number)
-                one.name, one.value = key, number
-                made._members[number] = one
-                type.__setattr__(made, key, one)
-            return made
-
-        def __call__(cls, value):
-            found = cls._members.get(value)
-            if found is None:
-                raise ValueError(f"{value!r} is not a valid {cls.__qualname__}")
-            return found
-
-        def __iter__(cls):
-            return iter(cls._members.values())
-
-        def __len__(cls):
-            return len(cls._members)
-
-        @property
-        def __members__(cls):
-            return {one.name: one for one in cls}
-
-    class IntEnum(int, metaclass=_Members):
-        """Whole numbers with names."""
-
-        def __repr__(self):
-            return f"<{type(self).__name__}.{self.name}: {int(self)}>"
-
-        __str__ = int.__repr__
-
-        def __reduce__(self):
-            return type(self), (int(self),)
-
-
-__all__ = ["IntEnum", "NamedTuple", "dataclass"]
+__all__ = ["dataclass"]

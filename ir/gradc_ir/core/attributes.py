@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.foreign import Symbol
 from gradc_ir.core.graph import Function

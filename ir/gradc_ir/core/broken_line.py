@@ -7,8 +7,7 @@ way only. So sums and maxima that look different but are equal for every size be
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from gradc_ir.classes.quick import NamedTuple
+from typing import NamedTuple
 
 
 class BrokenLine(NamedTuple):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Attributes
 

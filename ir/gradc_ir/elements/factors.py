@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from gradc_ir import build
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.types import DType
 from gradc_ir.elements.cells import Cells, arranged

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.elements.cells import Cells
 
 Wanted: TypeAlias = tuple[bool, ...]  # for each axis of the result whether it is to stay

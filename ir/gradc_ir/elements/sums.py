@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradc_ir import build
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Node
 
 Found = TypeVar("Found")

@@ -8,13 +8,12 @@ one row and column after another.
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gradc_ir import build
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size
 

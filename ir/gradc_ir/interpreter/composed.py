@@ -9,11 +9,10 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from gradc_ir import build
 from gradc_ir.build import Builder
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import symbol
 from gradc_ir.core.types import DType, Type

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.types import Array, Axes
 from gradc_ir.meaning.reduction import reduce_in_order
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.location import Lines, Location
 

@@ -12,11 +12,10 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array, dtype_of
 from gradc_ir.wide_exponents.formulas import Steps

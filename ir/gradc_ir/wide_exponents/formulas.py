@@ -5,9 +5,8 @@ A formula is a closed Function of numbers: its parameters are of one float dtype
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from gradc_ir.classes.quick import NamedTuple
 from gradc_ir.core.graph import Function, Value
 
 Operand: TypeAlias = int | float  # the number of a value, or a number

@@ -25,6 +25,7 @@ from gradc_codegen.lower.reducing.skipped import Skipped
 from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.nest.masks import mask_of
 from gradc_codegen.nest.rare_sums import summands
+from gradc_codegen.nest.strips import goes_on, whole_size
 from gradc_codegen.scalar.lower_scalar import lower_word, multiply_add, select
 from gradc_codegen.storage.storage import Accumulator
 from gradc_codegen.text.module import REGISTER, literal
@@ -38,6 +39,8 @@ _COMBINE = {
     "reduce_sum": "add",
     "rare_sum": "add",
     "contract": "add",
+    "sum_onto": "add",
+    "product_onto": "mul",
     "reduce_prod": "mul",
     "reduce_max": "maximum",
     "reduce_min": "minimum",
@@ -82,7 +85,7 @@ class Running:
         self.word = _COMBINE[self.statement.node.op.name]
         writer = elements.writer
         self.lanes = reduction.lanes(self.dtype.numpy)
-        size = self.statement.dims[self.statement.sequential]
+        size = whole_size(self.statement.node, self.statement.dims[self.statement.sequential])
         is_short = None if isinstance(size, int) else elements.decided.get(size)
         # whether it joins in groups, unless a flag says otherwise once the program runs
         self.grouped = state.grouped and is_short is not True
@@ -141,14 +144,22 @@ class Running:
             self.cells.store(self.cells.row, start)
 
     def begin_chunk(self) -> None:
-        """Write the chunk's start."""
+        """Write the chunk's start: what it goes on from, or nothing."""
         if self.skipped is not None:
             self.skipped.begin_chunk()
-        start = identity(self.statement)
-        if self.is_short_code:
+        node, start = self.statement.node, identity(self.statement)
+        if goes_on(node):
+            self.cells.each(self._go_on)
+        elif self.is_short_code:
             self._fill("chunk", start, self.count)
         else:
             self.cells.each(lambda own: self.cells.store(self.cells.chunk(own), start))
+
+    def _go_on(self, own: list[str]) -> None:
+        """Write that the chunk goes on from what an operand has at the place of a cell."""
+        place = tuple(own[dim] for dim in self.statement.axis_dims)
+        before = self.elements.element(self.statement.node.operands[1], place)
+        self.cells.store(self.cells.chunk(own), before)
 
     def begin_group(self) -> None:
         """Write the partials' start."""
