@@ -314,7 +314,9 @@ class FunctionLowering:
             body(index)
             horizontal.flush()
 
-        times = unrolled_by(loop) if writer.lanes > 1 and not grouped else 1
+        # what is behind the last whole block runs once, and is not worth its code
+        is_block = writer.lanes > 1 and writer.mask is None
+        times = unrolled_by(loop) if is_block and not grouped else 1
         if times > 1:
             write_unrolled(writer, end, times, body, horizontal)
             return

@@ -91,8 +91,7 @@ entry:
   %numbers = zext i32 %numbers.32 to i64
   %steps = zext i32 %steps.32 to i64
   %outputs = zext i32 %outputs.32 to i64
-  %steps.length = mul i64 %steps, 4
-  %outputs.at = getelementptr inbounds i32, ptr %steps.at, i64 %steps.length
+  %outputs.at = getelementptr inbounds i64, ptr %steps.at, i64 %steps
   %given = add i64 %inputs, %numbers
   %count = add i64 %given, %steps
   %values = alloca [4 x i64], i64 %count, align 16
@@ -148,18 +147,15 @@ decide:
   br i1 %computed, label %step, label %next
 step:
   %s = phi i64 [ 0, %decide ], [ %s.next, %made ]
-  %s.row = mul i64 %s, 4
-  %s.at = getelementptr inbounds i32, ptr %steps.at, i64 %s.row
-  %code = load i32, ptr %s.at
-  %x.index.at = getelementptr inbounds i32, ptr %s.at, i64 1
-  %y.index.at = getelementptr inbounds i32, ptr %s.at, i64 2
-  %z.index.at = getelementptr inbounds i32, ptr %s.at, i64 3
-  %x.index = load i32, ptr %x.index.at
-  %y.index = load i32, ptr %y.index.at
-  %z.index = load i32, ptr %z.index.at
-  %x.wide = zext i32 %x.index to i64
-  %y.wide = zext i32 %y.index to i64
-  %z.wide = zext i32 %z.index to i64
+  %s.at = getelementptr inbounds i64, ptr %steps.at, i64 %s
+  %s.word = load i64, ptr %s.at, align 4
+  %s.low = trunc i64 %s.word to i32
+  %code = and i32 %s.low, 15
+  %x.moved = lshr i64 %s.word, 4
+  %y.moved = lshr i64 %s.word, 24
+  %z.wide = lshr i64 %s.word, 44
+  %x.wide = and i64 %x.moved, 1048575
+  %y.wide = and i64 %y.moved, 1048575
   %x.at = getelementptr inbounds [4 x i64], ptr %values, i64 %x.wide
   %y.at = getelementptr inbounds [4 x i64], ptr %values, i64 %y.wide
   %z.at = getelementptr inbounds [4 x i64], ptr %values, i64 %z.wide

@@ -58,7 +58,7 @@ def _groups(
     kind: type[_OneByOne] = _OneByOne
     if loop.block > 1:
         kind = _Lanes
-    elif _is_short(loop, running) and not writer.module.machine.is_small:
+    elif _is_short(loop, running, writer) and not writer.module.machine.is_small:
         kind = _InRegisters
     return kind(writer, loop, running, body)
 
@@ -73,8 +73,11 @@ def _whole_groups(writer: Writer, running: Sequence[Running], length: str) -> st
     return whole if short is None else writer.emit(f"select i1 {short}, i64 0, i64 {whole}")
 
 
-def _is_short(loop: Loop, running: Sequence[Running]) -> bool:
-    """Whether a body is so short that it may be written for each element of a group."""
+def _is_short(loop: Loop, running: Sequence[Running], writer: Writer) -> bool:
+    """Whether a body is so short that it may be written for each element of a group.
+
+    A sum over lanes behind the last whole block is not, which runs once.
+    """
     statements = [item for item in loop.body if isinstance(item, Statement)]
     return (
         len(statements) == len(loop.body) <= _LONGEST_IN_REGISTERS
@@ -82,8 +85,16 @@ def _is_short(loop: Loop, running: Sequence[Running]) -> bool:
             statement.kind in (StatementKind.REDUCE, StatementKind.MAP) for statement in statements
         )
         and not any(is_function(statement.node) for statement in statements)
+        and not (writer.mask and any(map(_crosses, statements)))
         and all(not made.state.inner for made in running)
         and len({made.lanes for made in running}) == 1
+    )
+
+
+def _crosses(statement: Statement) -> bool:
+    """Whether a statement is a sum over the lanes of a loop around."""
+    return statement.kind is StatementKind.REDUCE and any(
+        around.block > 1 and dim == statement.sequential for around, dim in statement.loops
     )
 
 

@@ -20,6 +20,7 @@ from gradc_codegen.lower.elements import Elements
 from gradc_codegen.lower.horizontal_reductions import Joined
 from gradc_codegen.lower.reducing import short_code
 from gradc_codegen.lower.reducing.cells import Cell, Cells
+from gradc_codegen.lower.reducing.last_lanes import in_order
 from gradc_codegen.lower.reducing.skipped import Skipped
 from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.nest.masks import mask_of
@@ -346,10 +347,12 @@ class Running:
         """Join all lanes from the first to the last."""
         writer = self.elements.writer
         size = self.statement.dims[self.statement.sequential]
-        count = min(writer.lanes, size) if isinstance(size, int) else writer.lanes
-        operands = self._neutral_unless(writer.mask, operands)
         have = self.cells.load(cell)
-        for lane in range(count):
+        if not isinstance(size, int):
+            self.cells.store(cell, in_order(writer, self.word, self.dtype, have, operands))
+            return
+        operands = self._neutral_unless(writer.mask, operands)
+        for lane in range(min(writer.lanes, size)):
             picked = [element(writer, x, REGISTER[self.dtype], lane) for x in operands]
             have = self._joined(have, picked)
         self.cells.store(cell, have)
