@@ -11,8 +11,7 @@ from gradc.autodiff.batching.compressed import compressed
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.parameters import parameters
 from gradc.autodiff.reverse import vjp
-from gradc.autodiff.terms.leaves import by_terms
-from gradc.sparsity.seeds import Seeds, Terms
+from gradc.sparsity.seeds import Seeds
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
@@ -23,9 +22,7 @@ from gradc_ir.graphs.subgraph import drop_results
 Blocks: TypeAlias = dict[tuple[int, int], Value]  # by the result and the parameter
 
 
-def jacobian(
-    function: Function, wrt: Sequence[int], mode: str | Seeds | Terms = "auto"
-) -> Function:
+def jacobian(function: Function, wrt: Sequence[int], mode: str | Seeds = "auto") -> Function:
     """Return the function of the Jacobians of every float result by every parameter in ``wrt``.
 
     The new function has the same parameters; its results are, for each result r in order and each
@@ -34,13 +31,10 @@ def jacobian(
     element), or ``"auto"``: forward where inputs are not more than results. Where only the sizes
     of a call decide that, the function holds both and chooses between them as it is called, so
     what it computes is the same as with these sizes static. With seeds it is of one parameter, see
-    :func:`~gradc.autodiff.batching.compressed.compressed`; with terms, too, see
-    :func:`~gradc.autodiff.terms.leaves.by_terms`.
+    :func:`~gradc.autodiff.batching.compressed.compressed`.
     """
     if isinstance(mode, Seeds):
         return compressed(function, wrt[0], mode)
-    if isinstance(mode, Terms):
-        return by_terms(function, wrt[0], mode)
     results = [i for i, type_ in enumerate(function.result_types) if type_.dtype.is_float]
     inputs = sum((function.param_types[i].count for i in wrt), start=0)
     outputs = sum((function.result_types[i].count for i in results), start=0)
