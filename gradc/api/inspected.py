@@ -288,7 +288,8 @@ class Inspected(ABC):
         out: the folder.
         target: LLVM's name of the machine (also ``triple``), by default this one's.
         cpu: LLVM's name of the CPU, by default the target's baseline; ``native`` for this one.
-        optimize: how hard LLVM tries, 0, 1 or 2; by default what suits the function.
+        optimize: how hard LLVM tries, 0, 1 or 2; by default what suits the function. ``"size"`` is
+            for small machines: short code rather than fast, with the same results.
         link: ``"object"``, ``"static"`` or ``"shared"`` library, ``"ir"`` or ``"asm"``.
         blas: whether large contractions call BLAS, which the program must then be linked with.
         fma: for a CPU without fused multiply-add: ``"emulate"`` keeps all bits and is slow,
@@ -298,6 +299,7 @@ class Inspected(ABC):
         soft_double: whether functions of the object's own may compute with doubles where the CPU
             has none, to the same bits and slowly.
         structs: whether there is ``name_struct`` of each function, with a struct a side.
+        parallel: whether there is ``name_parallel``, whose caller says what runs its tasks.
         package: whether ``example_main.c``, which compares with numbers from Python, and files for
             pkg-config and CMake are written beside it.
 

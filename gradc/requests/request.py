@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gradc.requests.options import Options
@@ -42,3 +42,7 @@ class Request:
     options: Options = field(default_factory=Options)
     policies: PolicyPass | None = None
     checked: Function | None = None
+
+    def forward(self) -> Request:
+        """Return it with forward mode."""
+        return replace(self, mode="forward")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from gradc_codegen.abi import RESERVED, Signature, c_identifier
 from gradc_codegen.interface import c_by_name
 from gradc_codegen.interface.c_header import Exported, macro_names
+from gradc_codegen.interface.c_parallel import parallel_symbols
 from gradc_ir.errors import ExportError
 
 # What symbols of functions of Python begin with that kernels of this process call back.
@@ -51,11 +52,11 @@ def check_arguments(name: str, signature: Signature) -> None:
         seen[identifier] = f"{kind} {argument.name}"
 
 
-def check_symbols(exported: Sequence[Exported], structs: bool) -> None:
+def check_symbols(exported: Sequence[Exported], structs: bool, parallel: bool) -> None:
     """Raise when two functions, or what comes beside them, have the same name."""
     seen: set[str] = set()
     for one in exported:
-        for symbol in symbols_of(one.name, structs):
+        for symbol in symbols_of(one.name, structs, parallel):
             if symbol in seen:
                 raise ExportError(
                     f"two functions would be called {symbol} in C",
@@ -64,15 +65,17 @@ def check_symbols(exported: Sequence[Exported], structs: bool) -> None:
             seen.add(symbol)
 
 
-def symbols_of(name: str, structs: bool) -> tuple[str, ...]:
+def symbols_of(name: str, structs: bool, parallel: bool) -> tuple[str, ...]:
     """Return all symbols that an exported function brings along."""
-    return (name, f"{name}_worksize", *c_by_name.symbols(name, structs), f"{name}_info")
+    by_name = c_by_name.symbols(name, structs)
+    more = parallel_symbols(name) if parallel else ()
+    return (name, f"{name}_worksize", *by_name, f"{name}_info", *more)
 
 
-def check_macros(name: str, exported: Sequence[Exported], structs: bool) -> None:
+def check_macros(name: str, exported: Sequence[Exported], structs: bool, parallel: bool) -> None:
     """Raise when a macro of the header is the name of something in it."""
     used = {argument.identifier for one in exported for argument in one.signature.arguments}
-    used |= {symbol for one in exported for symbol in symbols_of(one.name, structs)}
+    used |= {symbol for one in exported for symbol in symbols_of(one.name, structs, parallel)}
     for macro in macro_names(name, exported):
         if macro in used:
             raise ExportError(

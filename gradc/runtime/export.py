@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from gradc.runtime.c_names import (
     CALLED_BACK,
@@ -74,9 +74,11 @@ class Choices:
         where the CPU has no instruction.
     soft_double: whether a kernel of doubles may be made for a CPU that has none: functions of the
         object's own compute with them, to the same bits and slowly.
-    optimize: how hard LLVM tries, 0, 1 or 2; None chooses by size.
+    optimize: how hard LLVM tries, 0, 1 or 2; ``"size"`` for code that is short rather than fast,
+        with the same results; None chooses by how long it is.
     link: what is written: one of ``LINKS``.
     structs: whether there is a form of each function with a struct a side.
+    parallel: whether there is one whose caller says what runs its tasks.
     """
 
     cpu: str | None = None
@@ -85,9 +87,10 @@ class Choices:
     fma: str | None = None
     helpers: bool = False
     soft_double: bool = False
-    optimize: int | None = None
+    optimize: int | Literal["size"] | None = None
     link: str = "object"
     structs: bool = False
+    parallel: bool = False
 
     def __post_init__(self) -> None:
         if self.fma not in _FMA:
@@ -97,10 +100,10 @@ class Choices:
             )
         if self.link not in LINKS:
             raise ExportError(f"link is {self.link!r}", help=f"write one of {', '.join(LINKS)}")
-        if self.optimize not in (None, 0, 1, 2):
+        if self.optimize not in (None, 0, 1, 2, "size"):
             raise ExportError(
                 f"optimize is {self.optimize!r}",
-                help="write 0, 1 or 2, or leave it out for what suits the function",
+                help='write 0, 1, 2 or "size", or leave it out for what suits the function',
             )
 
     @property
@@ -223,15 +226,19 @@ def write(
     ]
     for one in exported:
         check_arguments(one.name, one.signature)
-    check_symbols(exported, choices.structs)
-    check_macros(name, exported, choices.structs)
+    check_symbols(exported, choices.structs, choices.parallel)
+    check_macros(name, exported, choices.structs, choices.parallel)
     ir_hash = _hash([entry.function for entry in entries], exported)
     compiled = _compiled(entries, exported, choices, ir_hash)
     _refuse_helpers(name, compiled, choices)
     exported = [replace(one, stack=compiled.stack.get(one.name)) for one in exported]
     mathematics = sorted(LIBRARY.intersection(compiled.called))
     flags = link_flags(compiled.routines, compiled.helpers, mathematics)
-    symbols = [symbol for one in exported for symbol in symbols_of(one.name, choices.structs)]
+    symbols = [
+        symbol
+        for one in exported
+        for symbol in symbols_of(one.name, choices.structs, choices.parallel)
+    ]
     library, code = _linked(name, compiled, symbols, choices, flags)
     text = header(
         name,
@@ -246,6 +253,7 @@ def write(
         externals=prototypes([entry.function for entry in entries]),
         mathematics=mathematics,
         structs=choices.structs,
+        parallel=choices.parallel,
     )
     files = {library: code, f"{name}.h": text.encode()}
     if beside is not None:
@@ -289,6 +297,7 @@ def _compiled(
         orders={entry.name: entry.order for entry in entries if entry.order is not None},
         level=choices.optimize,
         more=more,
+        parallel=choices.parallel,
         # what a machine with doubles lacks are some conversions
         own_doubles=choices.soft_double
         or has_doubles(machine)

@@ -236,15 +236,16 @@ def test_why_loops_are_not_divided() -> None:
 
     at = random.integers(0, 50, 2**20)
     assert why_not(added, normal(2**20), at) == [
-        "50 iterations are fewer than two tasks of 32",
+        "it takes less time than to wake another thread",
         "scatter_add writes at indices that are read, in order",
     ]
     assert why_not(summed, normal(2**20)) == ["", "an op on whole arrays"]
     assert why_not(lambda x: np.exp(x), normal(500)) == [
         "it takes less time than to wake another thread"
     ]
-    assert why_not(lambda x: np.sum(x, axis=1), normal(20, 10**6)) == [
-        "20 iterations are fewer than two tasks of 32"
+    assert why_not(lambda x: np.sum(x, axis=1), normal(20, 10**5)) == [""]
+    assert why_not(lambda x: np.sum(x, axis=0), normal(2000, 10**3)) == [
+        "2000 iterations are fewer than two tasks of 4096"
     ]
 
 

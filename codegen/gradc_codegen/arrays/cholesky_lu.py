@@ -5,7 +5,15 @@ from __future__ import annotations
 import functools
 
 from gradc_codegen.arrays import small_factorisations
-from gradc_codegen.arrays.matrix_stacks import Stacked, call, converted, range_of, stack_and_matrix
+from gradc_codegen.arrays.matrix_stacks import (
+    Stacked,
+    call,
+    converted,
+    cubes,
+    matrices,
+    range_of,
+    stack_and_matrix,
+)
 from gradc_codegen.arrays.small_factorisations import Triangle
 from gradc_codegen.arrays.whole_array_site import Site, WholeOp
 from gradc_ir.core import sizes
@@ -31,7 +39,7 @@ def _write_cholesky(site: Site) -> None:
     call(site, define, which, pointers, stack, {"n": n}, by_lapack, DType.F64)
 
 
-cholesky = WholeOp(_write_cholesky, _cholesky_scratch)
+cholesky = WholeOp(_write_cholesky, _cholesky_scratch, matrices, functools.partial(cubes, 1))
 
 
 def _cholesky(made: Stacked, which: str) -> None:
@@ -104,7 +112,7 @@ def _write_lu(site: Site) -> None:
     call(site, define, which, pointers, stack, numbers, by_lapack)
 
 
-lu = WholeOp(_write_lu, _lu_scratch)
+lu = WholeOp(_write_lu, _lu_scratch, matrices, functools.partial(cubes, 1))
 
 
 def _lu(made: Stacked, which: str) -> None:
@@ -155,7 +163,9 @@ def _write_triangular_solve(site: Site) -> None:
     call(site, define, variant, ("a", "b", "x"), stack, numbers, by_lapack)
 
 
-triangular_solve = WholeOp(_write_triangular_solve)
+triangular_solve = WholeOp(
+    _write_triangular_solve, items=matrices, work=functools.partial(cubes, 1)
+)
 
 
 def _triangular_solve(made: Stacked, which: str, triangle: Triangle) -> None:

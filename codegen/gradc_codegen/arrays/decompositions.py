@@ -9,7 +9,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-from gradc_codegen.arrays.matrix_stacks import Stacked, call, converted, stack_and_matrix
+from gradc_codegen.arrays.matrix_stacks import (
+    Stacked,
+    call,
+    converted,
+    cubes,
+    matrices,
+    stack_and_matrix,
+)
 from gradc_codegen.arrays.whole_array_site import Site, WholeOp
 from gradc_codegen.text.module import literal
 from gradc_ir.core import sizes
@@ -55,7 +62,7 @@ def _write_qr(site: Site) -> None:
     _call(site, _qr, "a q r copy scales work", numbers)
 
 
-qr = WholeOp(_write_qr, _qr_scratch)
+qr = WholeOp(_write_qr, _qr_scratch, matrices, functools.partial(cubes, 4))
 
 
 def _qr(made: Stacked) -> None:
@@ -119,7 +126,7 @@ def _write_eigh(site: Site) -> None:
     _call(site, define, pointers, numbers, "lapack" if lower else "lapack.upper")
 
 
-eigh = WholeOp(_write_eigh, _eigh_scratch)
+eigh = WholeOp(_write_eigh, _eigh_scratch, matrices, functools.partial(cubes, 8))
 
 
 def _eigh(made: Stacked, lower: bool) -> None:
@@ -211,7 +218,7 @@ def _write_svd(site: Site) -> None:
     _call(site, _svd, "a u s vt copy u.copy values vt.copy work iwork", numbers)
 
 
-svd = WholeOp(_write_svd, _svd_scratch)
+svd = WholeOp(_write_svd, _svd_scratch, matrices, functools.partial(cubes, 16))
 
 
 def _svd(made: Stacked) -> None:

@@ -13,12 +13,13 @@ from gradc_codegen.arrays.whole_array_site import Site
 from gradc_codegen.text.module import REGISTER, Module, literal, suffix
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core import sizes
+from gradc_ir.core.graph import Node
 from gradc_ir.core.sizes import Size, product
 from gradc_ir.core.types import DType
 
 
 class Stacked:
-    """An internal function that goes through a stack of matrices.
+    """An internal function that goes through a range of a stack of matrices.
 
     Parameters
     ----------
@@ -36,8 +37,8 @@ class Stacked:
         self.fortran = Fortran(self.writer, working)
 
     def each(self, body: Callable[[str], None]) -> None:
-        """Write a body for the number of each matrix of the stack."""
-        self.writer.plain_loop("0", "%stack", body)
+        """Write a body for the number of each matrix of the range."""
+        self.writer.plain_loop("%first", "%last", body)
 
     def part(self, base: str, number: str, *shape: str, type_: str = "") -> str:
         """Return where the part of a stacked array begins that belongs to a matrix."""
@@ -113,9 +114,9 @@ class Stacked:
         self.writer.do(f"store i1 {self.writer.emit(f'or i1 {have}, {condition}')}, ptr {place}")
 
     def text(self, name: str, pointers: Sequence[str], numbers: Sequence[str]) -> str:
-        """Return the whole function; it takes pointers, the length of the stack, and sizes."""
+        """Return the whole function; it takes pointers, the range of the stack, and sizes."""
         parameters = [f"ptr noalias %{pointer}" for pointer in pointers]
-        parameters += [f"i64 %{number}" for number in ("stack", *numbers)]
+        parameters += [f"i64 %{number}" for number in ("first", "last", *numbers)]
         return self.writer.procedure(name, parameters)
 
 
@@ -205,4 +206,16 @@ def call(
         if by_lapack and (not isinstance(size, int) or size > LARGEST_INTEGER):
             site.refuse(site.writer.emit(f"icmp sgt i64 {site.size(size)}, {LARGEST_INTEGER}"))
     given = (*site.operands, *site.results, *site.scratch)
-    site.call(name, given, tuple(map(site.size, (stack, *numbers.values()))))
+    site.call(name, given, (*site.items(stack), *map(site.size, numbers.values())))
+
+
+def matrices(node: Node) -> Size:
+    """Return how many matrices the first operand of a node is a stack of."""
+    stack, _, _ = stack_and_matrix(node.operands[0].type.shape)
+    return stack
+
+
+def cubes(factor: int, node: Node) -> Size:
+    """Return so many operations for each element of the first operand and column of the last."""
+    _, _, columns = stack_and_matrix(node.operands[-1].type.shape)
+    return node.operands[0].type.count * columns * factor

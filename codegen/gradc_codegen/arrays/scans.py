@@ -8,10 +8,27 @@ from gradc_codegen.arrays.whole_array_site import Site, WholeOp, around
 from gradc_codegen.scalar.lower_scalar import lower_word
 from gradc_codegen.text.module import REGISTER, Module, suffix
 from gradc_codegen.text.writer import Writer
+from gradc_ir.core.graph import Node
+from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
 
 # from a writer, what came before, and the elements of the operands here: the element here
 Step = Callable[[Writer, str, list[str]], str]
+
+# so many elements of a row are read as fast as all of it
+_COLUMNS = 4096
+
+
+def _items(node: Node) -> Size:
+    """Return how many rows there are, or planes, or of one plane the elements."""
+    before, _, behind = around(node)
+    return behind if before == 1 else before
+
+
+def _unit(node: Node) -> int:
+    """Return how many elements of a plane a task has: few would be slow to read, row by row."""
+    before, _, behind = around(node)
+    return _COLUMNS if before == 1 and behind != 1 else 1
 
 
 def _write_cumsum(site: Site) -> None:
@@ -20,7 +37,7 @@ def _write_cumsum(site: Site) -> None:
     _write(site, lambda writer, before, here: lower_word(writer, "add", dtype, [before, *here]))
 
 
-cumsum = WholeOp(_write_cumsum)
+cumsum = WholeOp(_write_cumsum, items=_items, unit=_unit)
 
 
 def _write_recurrence(site: Site) -> None:
@@ -35,7 +52,7 @@ def _write_recurrence(site: Site) -> None:
     _write(site, step)
 
 
-recurrence = WholeOp(_write_recurrence)
+recurrence = WholeOp(_write_recurrence, items=_items, unit=_unit)
 
 
 def _write(site: Site, step: Step) -> None:
@@ -50,8 +67,15 @@ def _write(site: Site, step: Step) -> None:
     define = _define_row if behind == 1 else _define_plane
     count = len(site.operands)
     module.help(name, lambda: define(module, name, dtype, count, reverse, step))
-    sizes = (before, length) if behind == 1 else (before, length, behind)
-    site.call(name, (*site.operands, *site.results), tuple(map(site.size, sizes)))
+    whole = tuple(map(site.size, (length,) if behind == 1 else (length, behind)))
+    ranges: tuple[str, ...]
+    if behind == 1:
+        ranges = site.items(before)
+    elif before == 1:
+        ranges = ("0", "1", *site.items(behind))
+    else:
+        ranges = (*site.items(before), "0", site.size(behind))
+    site.call(name, (*site.operands, *site.results), (*ranges, *whole))
 
 
 def _define_row(
@@ -83,8 +107,8 @@ def _define_row(
         writer.branch_if_less("0", "%length", first)
         writer.plain_loop("1", "%length", element)
 
-    writer.plain_loop("0", "%before", row)
-    return _text(writer, name, count, "i64 %before, i64 %length")
+    writer.plain_loop("%first", "%last", row)
+    return _text(writer, name, count, "i64 %first, i64 %last, i64 %length")
 
 
 def _define_plane(
@@ -110,7 +134,7 @@ def _define_plane(
                     type_, writer.load_at(type_, f"%in{count - 1}", place), "%out", place
                 )
 
-            writer.plain_loop("0", "%behind", copy)
+            writer.plain_loop("%left", "%right", copy)
 
         def plane(index: str) -> None:
             start = position(outer, index)
@@ -123,13 +147,14 @@ def _define_plane(
                 before = writer.load_at(type_, "%out", writer.add(behind, across))
                 writer.store_at(type_, step(writer, before, here), "%out", place)
 
-            writer.loop("0", "%behind", element)
+            writer.loop("%left", "%right", element)
 
         writer.branch_if_less("0", "%length", first)
         writer.plain_loop("1", "%length", plane)
 
-    writer.plain_loop("0", "%before", stack)
-    return _text(writer, name, count, "i64 %before, i64 %length, i64 %behind")
+    writer.plain_loop("%first", "%last", stack)
+    ranges = "i64 %first, i64 %last, i64 %left, i64 %right"
+    return _text(writer, name, count, f"{ranges}, i64 %length, i64 %behind")
 
 
 def _text(writer: Writer, name: str, count: int, sizes: str) -> str:

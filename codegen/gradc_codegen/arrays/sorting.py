@@ -25,6 +25,8 @@ _KEY = {
     DType.BOOL: "i32",
 }
 _BYTES = {"i64": 8, "i32": 4}
+# about how many cheap operations an element takes, in a row of some hundreds
+_OPERATIONS = 40
 _BUFFERS = [f"ptr noalias %{each}" for each in ("keys", "keys.copy", "order", "order.copy")]
 
 
@@ -41,11 +43,22 @@ def _write_argsort(site: Site) -> None:
     name = f"@gradc.argsort.{'bool' if dtype is DType.BOOL else suffix(dtype)}"
     module = site.writer.module
     module.help(name, lambda: _define_argsort(module, name, dtype))
-    sizes = tuple(map(site.size, around(site.node)))
+    before, length, behind = around(site.node)
+    sizes = (*site.items(before * behind), site.size(length), site.size(behind))
     site.call(name, (*site.operands, *site.results, *site.scratch), sizes)
 
 
-argsort = WholeOp(_write_argsort, _scratch)
+def _rows(node: Node) -> Size:
+    before, _, behind = around(node)
+    return before * behind
+
+
+def _work(node: Node) -> Size:
+    """Return about how many operations it takes: some for each bit of how long a row is."""
+    return node.results[0].type.count * _OPERATIONS
+
+
+argsort = WholeOp(_write_argsort, _scratch, _rows, _work)
 
 
 def _define_argsort(module: Module, name: str, dtype: DType) -> str:
@@ -75,13 +88,17 @@ def _define_argsort(module: Module, name: str, dtype: DType) -> str:
 
         writer.plain_loop("0", "%length", result)
 
-    def stack(outer: str) -> None:
+    def each(number: str) -> None:
+        """Sort a row by its number."""
+        outer = writer.emit(f"udiv i64 {number}, %behind")
+        across = writer.emit(f"urem i64 {number}, %behind")
         first = writer.multiply(writer.multiply(outer, "%length"), "%behind")
-        writer.plain_loop("0", "%behind", lambda across: row(writer.add(first, across)))
+        row(writer.add(first, across))
 
-    writer.plain_loop("0", "%before", stack)
+    writer.plain_loop("%first", "%last", each)
     arrays = ("ptr noalias readonly %in", "ptr noalias %out", *_BUFFERS)
-    return writer.procedure(name, (*arrays, "i64 %before", "i64 %length", "i64 %behind"))
+    sizes = ("i64 %first", "i64 %last", "i64 %length", "i64 %behind")
+    return writer.procedure(name, (*arrays, *sizes))
 
 
 def _key(writer: Writer, dtype: DType, element: str) -> str:

@@ -21,6 +21,7 @@ class Site(NamedTuple):
     scratch: a pointer for each piece of scratch that the op asked for.
     refuse: given a condition, makes the kernel return SIZE where it holds.
     check: given the status of a call, makes the kernel return it unless it is OK.
+    range: the first of the op's items that are wanted, and what is behind the last; None for all.
     """
 
     writer: Writer
@@ -30,6 +31,11 @@ class Site(NamedTuple):
     scratch: tuple[str, ...]
     refuse: Callable[[str], None]
     check: Callable[[str], None]
+    range: tuple[str, str] | None = None
+
+    def items(self, count: Size) -> tuple[str, str]:
+        """Return the first of so many items that is wanted, and what is behind the last."""
+        return self.range or ("0", self.size(count))
 
     def size(self, size: Size) -> str:
         """Return a size as an operand."""
@@ -41,6 +47,11 @@ class Site(NamedTuple):
         self.writer.do(f"call void {name}({', '.join(arguments)})")
 
 
+def _elements(node: Node) -> Size:
+    """Return how many elements a node reads and writes."""
+    return sum((value.type.count for value in (*node.operands, *node.results)), start=0)
+
+
 class WholeOp(NamedTuple):
     """How an op on whole arrays is compiled.
 
@@ -48,10 +59,16 @@ class WholeOp(NamedTuple):
     ----------
     write: writes it.
     scratch: for a node the bytes of each piece of scratch it needs.
+    items: for a node how many things it does, each by itself; None where it does one.
+    work: for a node about how many cheap operations it takes.
+    unit: for a node how many of its items a task had better have at least.
     """
 
     write: Callable[[Site], None]
     scratch: Callable[[Node], tuple[Size, ...]] = lambda node: ()
+    items: Callable[[Node], Size | None] = lambda node: None
+    work: Callable[[Node], Size] = _elements
+    unit: Callable[[Node], int] = lambda node: 1
 
 
 def around(node: Node) -> tuple[Size, Size, Size]:

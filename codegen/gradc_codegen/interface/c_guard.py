@@ -63,12 +63,12 @@ def guard_text(
     narrow = f"  %size_t = trunc i64 %bytes to i{pointer_bits}\n" if pointer_bits < 64 else ""
     size_t = "%size_t" if pointer_bits < 64 else "%bytes"
     probed = f"  call void @{PROBE}()\n" if probes else ""
-    return f"""{_probes() if probes else ""}declare i32 @"{kernel}"({all_types})
+    return f"""{probes_text() if probes else ""}declare i32 @"{kernel}"({all_types})
 declare i64 @"{kernel}_worksize"({size_types})
 
 define signext i32 @"{name}"({c_arguments}) {{
 entry:
-{_checks(function)}  br i1 %refused, label %size, label %sized
+{checks_text(function)}  br i1 %refused, label %size, label %sized
 sized:
   %bytes = {bytes_wanted}
   %needed = icmp ne i64 %bytes, 0
@@ -86,7 +86,7 @@ scratch:
 
 define i{pointer_bits} @"{name}_worksize"({c_sizes}) {{
 entry:
-{_checks(function)}  br i1 %refused, label %size, label %sized
+{checks_text(function)}  br i1 %refused, label %size, label %sized
 sized:
   %bytes = {bytes_wanted}
 {narrow}  ret i{pointer_bits} {size_t}
@@ -96,7 +96,7 @@ size:
 """
 
 
-def _probes() -> str:
+def probes_text() -> str:
     """Return the text of a function that touches the stack from above, page by page."""
     lines = [f"define internal void @{PROBE}() noinline optnone {{"]
     lines.append(f"  %stack = alloca [{PROBED_BYTES} x i8]")
@@ -106,7 +106,7 @@ def _probes() -> str:
     return "\n".join([*lines, "  ret void\n}\n"])
 
 
-def _checks(function: Function) -> str:
+def checks_text(function: Function) -> str:
     """Return lines that set ``%refused`` to whether the sizes fit no call of the function."""
     symbols = {name: f"%size{i}" for i, name in enumerate(function.size_symbols)}
     checks = Checks(Module(function.name), symbols, itertools.count(1))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gradc_codegen.abi import STATUS_MEANING, Argument, Signature, Status
-from gradc_codegen.interface import c_by_name
+from gradc_codegen.interface import c_by_name, c_parallel
 from gradc_codegen.interface.c_by_name import ABI_MAJOR, ABI_MINOR
 from gradc_codegen.libraries.routines import libraries
 from gradc_codegen.target.target import Target
@@ -54,6 +54,7 @@ def header(
     helpers: Sequence[str] = (),
     mathematics: Sequence[str] = (),
     structs: bool = False,
+    parallel: bool = False,
 ) -> str:
     """Return the text of ``name.h``.
 
@@ -71,6 +72,7 @@ def header(
     helpers: the functions of the compiler's library that the object file calls.
     mathematics: those of the C library.
     structs: whether each function has a form with a struct a side.
+    parallel: whether each has a form whose caller says what runs its tasks.
     """
     prefix = name.upper()
     lines = [
@@ -122,6 +124,10 @@ def header(
     lines += ["", *c_by_name.DECLARATIONS.format(prefix=name).splitlines()]
     for function in functions:
         lines += ["", *c_by_name.declarations(function.name, function.signature, structs)]
+    if parallel:
+        lines += ["", *c_parallel.DECLARATIONS]
+        for function in functions:
+            lines += ["", *c_parallel.declarations(function.name, function.signature)]
     lines += ["", "#ifdef __cplusplus", "}", "#endif", f"#endif /* {prefix}_H */"]
     return "\n".join(lines) + "\n"
 

@@ -2,42 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from gradc_codegen.abi import Signature, Status
-from gradc_codegen.arrays.whole_array_ops import WHOLE, arrays_of
-from gradc_codegen.arrays.whole_array_site import Site
 from gradc_codegen.lower.bundles import write_bundle
-from gradc_codegen.lower.control.control import Control
 from gradc_codegen.lower.elements import Elements
 from gradc_codegen.lower.loops.interior_blocks import with_interior
+from gradc_codegen.lower.loops.masked_sums import MaskedSums
 from gradc_codegen.lower.loops.rare_loops import where_needed
 from gradc_codegen.lower.loops.register_tiles import inner_of, write_tiles
 from gradc_codegen.lower.loops.short_sums import undecided, write_both
 from gradc_codegen.lower.loops.tasks import write_tasks
 from gradc_codegen.lower.loops.unroll import unrolled_by, write_unrolled
-from gradc_codegen.lower.lowering import Body, Bounds
+from gradc_codegen.lower.lowering import RUNNER, Body, Bounds
 from gradc_codegen.lower.outputs import Outputs
 from gradc_codegen.lower.parts import MOST_INLINED, Parts
 from gradc_codegen.lower.pieces import write_piece, write_scattered
-from gradc_codegen.lower.prologue import checks_of, own_place, symbols_of, write_worksize
+from gradc_codegen.lower.prologue import (
+    checks_of,
+    own_place,
+    symbols_of,
+    write_own_bytes,
+    write_worksize,
+)
 from gradc_codegen.lower.reducing.groups import write_chunk, write_groups
 from gradc_codegen.lower.reducing.running import Running, narrowed
 from gradc_codegen.lower.row_stores import RowStores
 from gradc_codegen.lower.transpose_blocks import transpose
-from gradc_codegen.lower.triangular_bounds import counts
-from gradc_codegen.nest.carry_storage import Way, left_open, ways
-from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Part, Statement, StatementKind, Tasks
-from gradc_codegen.scalar.lower_scalar import lower_scalar, lower_word, select
+from gradc_codegen.lower.triangular_bounds import product_of
+from gradc_codegen.lower.whole_arrays import WholeArrays
+from gradc_codegen.nest.carry_storage import Way, ways
+from gradc_codegen.nest.loop_nest import (
+    Item,
+    Items,
+    Loop,
+    LoopNest,
+    Part,
+    Statement,
+    StatementKind,
+    Tasks,
+)
+from gradc_codegen.nest.strips import bound_by
+from gradc_codegen.scalar.lower_scalar import lower_scalar
 from gradc_codegen.schedule.lanes import functions_among, functions_in
 from gradc_codegen.schedule.schedule import schedule
 from gradc_codegen.storage.buffers import plan
 from gradc_codegen.storage.storage import Plan
 from gradc_codegen.text.indices import Lane
-from gradc_codegen.text.module import ANY_MACHINE, Machine, Module, literal
+from gradc_codegen.text.module import ANY_MACHINE, Machine, Module
 from gradc_codegen.text.writer import Writer
-from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.core.graph import Function, Node
 
 
 def lower(function: Function, name: str, blas: bool = False, machine: Machine = ANY_MACHINE) -> str:
@@ -52,13 +67,20 @@ def lower(function: Function, name: str, blas: bool = False, machine: Machine = 
     return lower_nest(schedule(function, blas), name, machine)
 
 
-def lower_nest(nest: LoopNest, name: str, machine: Machine = ANY_MACHINE) -> str:
-    """Return LLVM text of a module for a loop nest, as :func:`lower` does for a function."""
+def lower_nest(
+    nest: LoopNest, name: str, machine: Machine = ANY_MACHINE, has_runner: bool = False
+) -> str:
+    """Return LLVM text of a module for a loop nest, as :func:`lower` does for a function.
+
+    ``has_runner``: whether the kernel is told, by one argument more, what runs its tasks.
+    """
     signature = Signature.of(nest.function)
-    module = Module(name, machine)
+    module = Module(name, machine, has_runner)
     made = plan(nest)
     FunctionLowering(module, name, nest, made, signature, symbols_of(nest)).main()
     write_worksize(module, nest, made, signature)
+    if has_runner:
+        write_own_bytes(module, nest, made, signature)
     return str(module)
 
 
@@ -93,13 +115,15 @@ class FunctionLowering:
         has_work = self._is_part or nest.is_body
         arena = "%work" if has_work else "%arena" if made.needs_work else "null"
         self.elements = Elements(self.writer, made, arena)
-        self.elements.own = "%own"  # of a part
+        self.elements.own = "%own" if made.own else "null"  # of a part
         self.indices: dict[Loop, str] = dict(indices or {})
         self.running: dict[Statement, Running] = {}
         self._outputs = Outputs(self.elements, made)
+        self._whole_arrays = WholeArrays(self, nest, made, self._outputs)
         self.rows = RowStores(self.writer)
         self._refusals: dict[Status, str] = {}
         self._bodies: dict[tuple[Node, int], Body] = {}
+        self._masked_sums = MaskedSums(self, nest, made)
         self._parts = Parts(self, made, self._begin_part)
         self._in_rest = False
         self.fails = False
@@ -111,12 +135,9 @@ class FunctionLowering:
         self.elements.own = own_place(writer, self._plan, self.elements.arena)
         self.body_of(self._nest.body)
         self._finish()
-        head = f"define i32 @{self._name}({self._signature.llvm_parameters})"
+        parameters = ", ".join([self._signature.llvm_parameters, *self.runner])
+        head = f"define i32 @{self._name}({parameters})"
         self._module.functions.append(writer.text(head))
-
-    @cached_property
-    def _left_open(self) -> Container[Value]:
-        return left_open(self._nest.function)
 
     # -- bodies of loops and branches --------------------------------------------------------------
 
@@ -125,28 +146,34 @@ class FunctionLowering:
         """The sizes as arguments of a call."""
         return ", ".join(f"i64 {size}" for size in self._symbols.values())
 
+    @property
+    def runner(self) -> list[str]:
+        """What runs tasks, as an argument of all functions of a module that has it."""
+        return [f"ptr {RUNNER}"] if self._module.has_runner else []
+
     def body(self, node: Node, position: int) -> Body:
         """Return a body of a node of control flow as a function of the module."""
         found = self._bodies.get((node, position))
         if found is None:
-            nests = self._nest.bodies[node]
-            found = self._bodies[node, position] = self._write_body(
-                nests[position],
-                self._plan.bodies[node][position],
-                self.writer.runs_often or node.op.name in ("scan", "while"),
-                Way.DOUBLE_BUFFERED in ways(node, nests) and position == len(nests) - 1,
-            )
+            found = self._bodies[node, position] = self._write_body(node, position)
         return found
 
-    def _write_body(self, nest: LoopNest, made: Plan, repeats: bool, swaps: bool) -> Body:
-        """Write a body; ``swaps``: the places of some of its carries change at each step."""
+    def _write_body(self, node: Node, position: int) -> Body:
+        nests = self._nest.bodies[node]
+        nest, made = nests[position], self._plan.bodies[node][position]
         name = self._module.fresh(f"{self._module.name}.body")
-        signature = Signature.of(nest.function, symbols=tuple(self._symbols))
-        inner = FunctionLowering(self._module, name, nest, made, signature, self._symbols)
-        few = functions_among(nest.statements) <= MOST_INLINED
-        inner.writer.runs_often = repeats and few
-        parameters = signature.llvm_parameters_of_body(nest.overwrites)
+        names = (*self._symbols, *bound_by(node))
+        symbols = {symbol: f"%size{i}" for i, symbol in enumerate(names)}
+        signature = Signature.of(nest.function, symbols=names)
+        inner = FunctionLowering(self._module, name, nest, made, signature, symbols)
+        repeats = self.writer.runs_often or node.op.name in ("scan", "while", "strips")
+        inner.writer.runs_often = repeats and functions_among(nest.statements) <= MOST_INLINED
+        inner.elements.own = own_place(inner.writer, made, inner.elements.arena)
+        given = signature.llvm_parameters_of_body(nest.overwrites)
+        parameters = ", ".join([given, *self.runner])
         inner.body_of(nest.body)
+        # the places of some carries change at each step
+        swaps = Way.DOUBLE_BUFFERED in ways(node, nests) and position == len(nests) - 1
         # once it is inlined, LLVM takes two places for apart in all steps that are in one
         self._define(inner, f"@{name}({parameters}){' noinline' if swaps else ''}")
         return Body(f"@{name}", inner.fails, inner.writer.guarded_reads)
@@ -180,6 +207,9 @@ class FunctionLowering:
 
     def body_of(self, body: Sequence[Item]) -> None:
         """Write the items of a loop's body, or of the whole nest."""
+        self._masked_sums.write(body, self._items)
+
+    def _items(self, body: Sequence[Item]) -> None:
         for item in body:
             if isinstance(item, Statement):
                 self._statement(item)
@@ -202,7 +232,7 @@ class FunctionLowering:
             write_tasks(self, part, self._plan, name, arguments, function)
             return
         own = [f"ptr {self.elements.own}"] if self._plan.own else []
-        self._parts.call(part, name, [*arguments, *own])
+        self._parts.call(part, name, [*arguments, *own, *self.runner])
 
     def _begin_part(
         self, name: str, indices: dict[Loop, str], in_rest: bool
@@ -216,7 +246,8 @@ class FunctionLowering:
         def end(parameters: list[str], attributes: str) -> None:
             given = self._signature.llvm_parameters_of_body(self._nest.overwrites)
             own = ["ptr noalias %own"] if self._plan.own else []
-            self._define(inner, f"@{name}({', '.join([given, *own, *parameters])}) {attributes}")
+            every = ", ".join([given, *own, *self.runner, *parameters])
+            self._define(inner, f"@{name}({every}) {attributes}")
 
         return inner, end
 
@@ -245,6 +276,9 @@ class FunctionLowering:
 
     def _loop(self, loop: Loop) -> None:
         self.rows.flush()
+        if isinstance(loop, Items):
+            self.body_of(loop.body)
+            return
         size = undecided(self, loop, self._plan)
         if size is not None:
             write_both(self, loop, size)
@@ -256,6 +290,9 @@ class FunctionLowering:
 
     def turns(self, loop: Loop, running: list[Running], bounds: Bounds | None = None) -> None:
         """Write a loop whose reductions have begun; ``bounds``: one chunk, or a range, of it."""
+        if isinstance(loop, Items):
+            self._whole_arrays.write(loop.statement, bounds)
+            return
         writer, horizontal = self.writer, self.elements.horizontal
         grouped = [made for made in running if made.grouped]
         start, end = bounds or ("0", writer.size(loop.size))
@@ -328,7 +365,7 @@ class FunctionLowering:
             self._finished(statement, lower_scalar(self.writer, node, operands), [])
             return
         if statement.kind is StatementKind.WHOLE:
-            self._whole(statement)
+            self._whole_arrays.write(statement, None)
             return
         own = self._own(statement)
         if statement.kind is StatementKind.SCATTER:
@@ -349,19 +386,13 @@ class FunctionLowering:
         """Write all statements of a bundle when the first one comes."""
         if first is not bundle[0]:
             return
-        values = dict.fromkeys(value for statement in bundle for value in statement.node.operands)
-        operands = {value: self.elements.element(value, ()) for value in values}
-        for statement, register in write_bundle(self.writer, bundle, operands).items():
+        for statement, register in write_bundle(self.elements, bundle).items():
             self._finished(statement, register, [])
 
     def _value(self, statement: Statement, own: list[str]) -> str:
         node = statement.node
         if node.op.name == "contract":
-            dtype = statement.value.type.dtype
-            product = lower_word(self.writer, "mul", dtype, self.elements.operands(node, own))
-            holds = counts(self.writer, node, own)
-            zero = literal(0.0 if dtype.is_float else 0, dtype)
-            return product if holds == "true" else select(self.writer, dtype, holds, product, zero)
+            return product_of(self.writer, node, own, self.elements.operands(node, own))
         return self.elements.compute(node, tuple(own))
 
     def _reduce(self, statement: Statement, own: list[str]) -> None:
@@ -397,43 +428,7 @@ class FunctionLowering:
         if not statement.dims or (is_whole and storage.lanes > 1):
             self.writer.remember((value, index), register)
 
-    def _whole(self, statement: Statement) -> None:
-        """Write an op on whole arrays; what nobody reads is not computed where nobody wants it."""
-        storage = self._plan.storage[statement.value]
-        if storage.is_output_only and not self._plan.all_wanted:
-            wanted = self.elements.wanted(storage.output)
-            self.writer.where(wanted, lambda: self._write_whole(statement))
-        else:
-            self._write_whole(statement)
-
-    def _write_whole(self, statement: Statement) -> None:
-        elements, node = self.elements, statement.node
-        scratch = tuple(map(elements.pointer, self._plan.scratch[statement]))
-        bodies = self._nest.bodies.get(node)
-        if bodies is not None:
-            shares = self._nest.shares
-            control = Control(self, node, bodies, shares, scratch, self._left_open)
-            for value, register in control.write().items():
-                elements.registers[value] = register
-                for output in statement.outputs:
-                    if self._nest.function.results[output] is value:
-                        dtype = value.type.dtype
-                        place = self._outputs.scalar(output, dtype)
-                        elements.store(place, dtype, register)
-            return
-        WHOLE[node.op.name].write(
-            Site(
-                self.writer,
-                node,
-                tuple(map(elements.whole, arrays_of(node))),
-                tuple(map(elements.whole, node.results)),
-                scratch,
-                lambda condition: self.refuse(condition, Status.SIZE),
-                self._check,
-            )
-        )
-
-    def _check(self, status: str) -> None:
+    def check(self, status: str) -> None:
         """Return what a function of C returned, where that is not OK."""
         self.fails = True
         self.writer.return_unless_ok(status)

@@ -13,6 +13,9 @@ from gradc_codegen.nest.loop_nest import Item, Loop, Statement
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node
 
+# what runs the tasks of a kernel, where its caller says that; null in a task
+RUNNER = "%runner"
+
 
 class Bounds(NamedTuple):
     """The first iteration of a range, and the one behind the last."""
@@ -49,11 +52,18 @@ class Lowering(Protocol):
     def sizes(self) -> str:
         """The sizes as arguments of a call."""
 
+    @property
+    def runner(self) -> list[str]:
+        """What runs tasks, as an argument of all functions of a module that has it."""
+
     def body(self, node: Node, position: int) -> Body:
         """Return a body of a node of control flow as a function of the module."""
 
     def refuse(self, condition: str, status: Status) -> None:
         """Return a status where a condition holds."""
+
+    def check(self, status: str) -> None:
+        """Return what a function of C returned, where that is not OK."""
 
     def body_of(self, body: Sequence[Item]) -> None:
         """Write the items of a loop's body, or of the whole nest."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gradc_codegen.abi import LARGEST_SIZE, Signature
 from gradc_codegen.nest.loop_nest import LoopNest
 from gradc_codegen.storage.storage import ALIGNMENT, Plan, Region
@@ -65,6 +67,24 @@ def write_worksize(module: Module, nest: LoopNest, made: Plan, signature: Signat
     writer.do(f"ret i64 {result}")
     head = f"define i64 @{module.name}_worksize({signature.llvm_sizes})"
     module.functions.append(writer.text(head))
+
+
+def write_own_bytes(module: Module, nest: LoopNest, made: Plan, signature: Signature) -> None:
+    """Write the function that says how long the scratch of a task is, whichever nest has it."""
+    writer = Writer(module, symbols_of(nest))
+    longest = "0"
+    for one in _plans(made):
+        longest = writer.entry.maximum(longest, bytes_of(writer, one.own))
+    writer.do(f"ret i64 {longest}")
+    head = f"define i64 @{module.name}_own_bytes({signature.llvm_sizes})"
+    module.functions.append(writer.text(head))
+
+
+def _plans(made: Plan) -> Iterator[Plan]:
+    yield made
+    for bodies in made.bodies.values():
+        for body in bodies:
+            yield from _plans(body)
 
 
 def checks_of(writer: Writer, nest: LoopNest, made: Plan) -> list[str]:

@@ -135,6 +135,7 @@ class Loop:
     reductions: the statements that join their elements over it.
     staged: arrays that are transposed, block by block, so that lanes lie side by side.
     is_divided: whether its iterations are those of tasks.
+    enclosing: of a loop that is divided, the part that its tasks are begun in.
     """
 
     name: str
@@ -146,16 +147,30 @@ class Loop:
     staged: list[Staged] = field(default_factory=list)
     part: int = 0
     is_divided: bool = False
+    enclosing: int = 0
 
     @property
     def outer_part(self) -> int:
         """The part in which its totals are: of a loop that is divided, that of all tasks."""
-        return 0 if self.is_divided else self.part
+        return self.enclosing if self.is_divided else self.part
 
     @property
     def width(self) -> int:
         """How many iterations one vector is of."""
         return self.strip or self.block
+
+
+class Items(Loop):
+    """What an op on whole arrays does many of, each by itself, as a loop over them.
+
+    It is there only where tasks have some of them each; the statement is written once, for a range.
+    ``unit``: a task had better have a multiple of so many.
+    """
+
+    def __init__(self, size: Size, statement: Statement, unit: int = 1) -> None:
+        super().__init__("item", size, [statement])
+        self.statement = statement
+        self.unit = unit
 
 
 @dataclass(eq=False)
@@ -185,7 +200,9 @@ class Tasks(Part):
     @property
     def unit(self) -> int:
         """A task begins at a multiple of so many iterations."""
-        return reduction.CHUNK if self.loop.reductions else max(self.loop.block, reduction.GROUP)
+        if isinstance(self.loop, Items):
+            return self.loop.unit
+        return reduction.CHUNK if self.loop.reductions else self.loop.block
 
 
 Item: TypeAlias = Statement | Loop | Part
@@ -198,6 +215,15 @@ def statements_of(body: Sequence[Item]) -> Iterator[Statement]:
             yield item
         else:
             yield from statements_of(item.body)
+
+
+def tasks_of(body: Sequence[Item]) -> Iterator[Tasks]:
+    """Return all loops of a nest that are divided, those of parts too."""
+    for item in body:
+        if isinstance(item, Tasks):
+            yield item
+        elif isinstance(item, Part):
+            yield from tasks_of(item.body)
 
 
 def loops_of(body: Sequence[Item]) -> Iterator[Loop]:

@@ -18,10 +18,11 @@ from gradc_codegen.nest.loop_nest import (
     Part,
     Statement,
     StatementKind,
-    Tasks,
     loops_of,
     statements_of,
+    tasks_of,
 )
+from gradc_codegen.nest.strips import most_bytes
 from gradc_codegen.schedule.cost import joins_in_groups, tree_levels
 from gradc_codegen.storage.lifetimes import Lifetimes
 from gradc_codegen.storage.reuse_outputs import lodge
@@ -260,29 +261,27 @@ def _place_nodes(made: Plan, times: Lifetimes) -> list[Buffer]:
 def _place_chunks(nest: LoopNest, made: Plan, times: Lifetimes) -> list[Buffer]:
     """Return the scratch for the sums of chunks that tasks make."""
     buffers: list[Buffer] = []
-    for item in nest.body:
-        if isinstance(item, Tasks):
-            chunks = (item.loop.size - 1) // reduction.CHUNK + 1
-            for statement in item.loop.reductions:
-                state = made.accumulators[statement]
-                count = product(statement.dims[dim] for dim in state.inner) * chunks
-                bytes_ = count * statement.value.type.dtype.bytes
-                state.chunks = Buffer(bytes_, times.of_loop(item.loop))
-                buffers.append(state.chunks)
+    for tasks in tasks_of(nest.body):
+        chunks = (tasks.loop.size - 1) // reduction.CHUNK + 1
+        for statement in tasks.loop.reductions:
+            state = made.accumulators[statement]
+            count = product(statement.dims[dim] for dim in state.inner) * chunks
+            bytes_ = count * statement.value.type.dtype.bytes
+            state.chunks = Buffer(bytes_, times.of_loop(tasks.loop))
+            buffers.append(state.chunks)
     return buffers
 
 
 def _find_own(nest: LoopNest, made: Plan) -> None:
     """Mark what each task needs a buffer of its own for: all that one iteration does not keep."""
-    for item in nest.body:
-        if not isinstance(item, Tasks):
-            continue
-        inside = set(loops_of([item]))
+    for tasks in tasks_of(nest.body):
+        inside = set(loops_of([tasks]))
         own: list[Buffer | None] = []
-        for statement in statements_of([item]):
+        for statement in statements_of([tasks]):
             here = made.storage.get(statement.value)
-            if here is not None and item.loop in here.path and here.output < 0:
+            if here is not None and tasks.loop in here.path and here.output < 0:
                 own.append(here.buffer)
+            own += made.scratch.get(statement, ())
         for statement, state in made.accumulators.items():
             if any(loop in inside for loop, _ in statement.loops):
                 own += [state.partials, state.chunk, state.nodes, state.row]
@@ -301,7 +300,7 @@ def _place_scratch(nest: LoopNest, made: Plan, times: Lifetimes) -> list[Buffer]
             node = statement.node
             wanted: Iterable[Size]
             if node in made.bodies:
-                arenas = [body.bytes for body in made.bodies[node]]
+                arenas = [most_bytes(node, body.bytes) for body in made.bodies[node]]
                 wanted = control_scratch(node, nest.bodies[node], arenas)
             else:
                 wanted = WHOLE[node.op.name].scratch(node)

@@ -165,4 +165,7 @@ class Plan:
     @property
     def bytes(self) -> Size:
         """How long the arena is at most."""
-        return self.shared.bytes + self.own.bytes
+        shared = self.shared.bytes
+        if self.own and isinstance(shared, int):  # what is a task's begins at a cache line
+            shared = -(-shared // ALIGNMENT) * ALIGNMENT
+        return shared + self.own.bytes

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.types import DType
 
@@ -78,12 +78,14 @@ class Machine:
     gathers: whether the instruction that loads lanes from anywhere, if there is one, is quicker
         than loads of one lane each.
     pointer_bits: how wide a pointer is, and with it C's ``size_t``.
+    is_small: whether its memory is so small that code is short before it is fast.
     """
 
     is_wide: bool = False
     splits: bool = False
     permutes: bool = False
     pointer_bits: int = 64
+    is_small: bool = False
     gathers: bool = True
 
     @property
@@ -98,11 +100,16 @@ ANY_MACHINE = Machine()
 
 
 class Module:
-    """The text of a module for a machine: functions, and what they declare, share and refer to."""
+    """The text of a module for a machine: functions, and what they declare, share and refer to.
 
-    def __init__(self, name: str, machine: Machine = ANY_MACHINE) -> None:
+    ``has_runner``: whether a caller says by what tasks are run; then its functions hand on a
+    pointer, which is null in a task.
+    """
+
+    def __init__(self, name: str, machine: Machine = ANY_MACHINE, has_runner: bool = False) -> None:
         self.name = name
         self.machine = machine
+        self.has_runner = has_runner
         self.functions: list[str] = []
         self._declared: dict[str, None] = {}
         self._helpers: dict[str, str] = {}

@@ -1,1 +1,1 @@
-"""Threads of this process that kernels leave tasks to: their pool, as LLVM text."""
+"""Several threads: which loops are divided among them, and the pool that runs them."""

@@ -19,6 +19,9 @@ from gradc_ir.core.sizes import Size, at_least
 from gradc_ir.core.types import DType, Type
 from gradc_ir.graphs.subgraph import drop_results
 
+# Of so many columns fewer rows, which take reverse mode, may have a kernel of their own.
+_FEW_COLUMNS = 32
+
 Blocks: TypeAlias = dict[tuple[int, int], Value]  # by the result and the parameter
 
 
@@ -35,9 +38,8 @@ def jacobian(function: Function, wrt: Sequence[int], mode: str | Seeds = "auto")
     """
     if isinstance(mode, Seeds):
         return compressed(function, wrt[0], mode)
-    results = [i for i, type_ in enumerate(function.result_types) if type_.dtype.is_float]
-    inputs = sum((function.param_types[i].count for i in wrt), start=0)
-    outputs = sum((function.result_types[i].count for i in results), start=0)
+    results = _results_of(function)
+    inputs, outputs = _counts(function, wrt)
     if mode == "forward" or (mode == "auto" and at_least(outputs, inputs)):
         return _by(_by_columns, function, wrt, results)
     if mode == "reverse" or at_least(inputs, outputs + 1):
@@ -49,6 +51,28 @@ def jacobian(function: Function, wrt: Sequence[int], mode: str | Seeds = "auto")
         fewer = build.ge(build.size_value(outputs), build.size_value(inputs))
         found = build.cond(fewer, forward, reverse, params)
         return _named(builder, function, params, found)
+
+
+def rows_of_forward(function: Function, wrt: Sequence[int]) -> tuple[Size, int] | None:
+    """Return how many rows there are, and from how many on the mode is forward, if there are few.
+
+    None where the sizes of a call do not decide it, or where many a number of rows is for reverse.
+    """
+    inputs, outputs = _counts(function, wrt)
+    if isinstance(outputs, int) or not isinstance(inputs, int) or inputs > _FEW_COLUMNS:
+        return None
+    return None if at_least(outputs, inputs) else (outputs, inputs)
+
+
+def _results_of(function: Function) -> list[int]:
+    return [i for i, type_ in enumerate(function.result_types) if type_.dtype.is_float]
+
+
+def _counts(function: Function, wrt: Sequence[int]) -> tuple[Size, Size]:
+    """Return how many elements what is differentiated by has, and how many the results."""
+    inputs = sum((function.param_types[i].count for i in wrt), start=0)
+    outputs = sum((function.result_types[i].count for i in _results_of(function)), start=0)
+    return inputs, outputs
 
 
 def _by(

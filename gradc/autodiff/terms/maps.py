@@ -20,7 +20,7 @@ def open_maps(function: Function) -> Function:
 def _is_map(node: Node) -> bool:
     if node.op.name != "scan" or node.attributes["counted"]:
         return False
-    return node.attributes["carries"] == 0 and len(node.operands) > node.attributes["consts"]
+    return not node.attributes["carries"] and len(node.operands) > int(node.attributes["consts"])
 
 
 def _at_once(node: Node, operands: list[Value]) -> Sequence[Value]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from gradc.arguments.flags import exact_key
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import TraceError
 

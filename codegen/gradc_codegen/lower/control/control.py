@@ -8,23 +8,31 @@ from collections.abc import Sequence
 from gradc_codegen.abi import Status
 from gradc_codegen.lower.control.carries import CARRIES, Carry
 from gradc_codegen.lower.control.control_site import ControlSite
+from gradc_codegen.lower.lowering import Bounds
 from gradc_codegen.nest.carry_storage import Way, ways
+from gradc_codegen.nest.strips import STRIPS
 from gradc_codegen.schedule.control_bodies import first_operand
 from gradc_codegen.text.module import MEMORY, literal
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import TAPE, Size, product
 from gradc_ir.core.types import DType, Type
+from gradc_ir.meaning import reduction
 
 
 class Control(ControlSite):
     """A node of control flow in the making."""
 
-    def write(self) -> dict[Value, str]:
-        """Write it; returns the registers of the numbers it makes."""
+    def write(self, bounds: Bounds | None = None) -> dict[Value, str]:
+        """Write it, or of a loop that carries nothing a range of steps.
+
+        Returns the registers of the numbers it makes.
+        """
         if self.node.op.name == "scan":
-            self.scan()
+            self.scan(bounds)
         elif self.node.op.name == "while":
             self.while_()
+        elif self.node.op is STRIPS:
+            self.strips()
         elif self.node.op.name == "cond":
             self.branches()
         else:
@@ -113,8 +121,8 @@ class Control(ControlSite):
             one = functools.partial(writer.store_at, MEMORY[dtype], zero, place)
             writer.loop(writer.multiply(first, width), writer.size(value.type.count), one)
 
-    def scan(self) -> None:
-        """Write a loop over rows."""
+    def scan(self, bounds: Bounds | None) -> None:
+        """Write a loop over rows, or over a range of them."""
         writer, given, operands = self.writer, self.node.attributes, self.operands
         length: Size | None = given["length"]
         trips = self._trips(length)
@@ -132,7 +140,7 @@ class Control(ControlSite):
                 at = writer.subtract(writer.subtract(trips, "1"), index)
             self._step(0, consts, carries, rows, at)
 
-        writer.loop("0", trips, step)
+        writer.loop(*(bounds or ("0", trips)), step)
         for carry in carries:
             carry.end()
         if given["counted"]:
@@ -150,6 +158,31 @@ class Control(ControlSite):
             too_many = writer.emit(f"icmp sgt i64 {trips}, {writer.size(length)}")
             self.lowering.refuse(too_many, _overrun(length))
         return trips
+
+    def strips(self) -> None:
+        """Write a loop over strips."""
+        writer, given = self.writer, self.node.attributes
+        consts = [self.argument(x) for x in self.operands[: given["consts"]]]
+        carries = self._begin(self.operands[given["consts"] :])
+        size = writer.size(given["size"])
+
+        def strip(first: str, end: str) -> None:
+            count = writer.minimum(writer.subtract(end, first), str(given["strip"]))
+            pairs = [carry.arguments() for carry in carries]
+            inputs = [*consts, *(now for now, _ in pairs)]
+            self.call(0, inputs, [then for _, then in pairs], (first, count))
+            for carry in carries:
+                carry.step()
+
+        def chunk(start: str) -> None:
+            # a strip is in one chunk of the sums over all rows
+            end = writer.minimum(writer.add(start, str(reduction.CHUNK)), size)
+            mark = writer.module.keep_plain()
+            writer.loop(start, end, lambda first: strip(first, end), given["strip"], True, mark)
+
+        writer.loop("0", size, chunk, reduction.CHUNK, mark=writer.module.keep_plain())
+        for carry in carries:
+            carry.end()
 
     def while_(self) -> None:
         """Write a loop with a condition."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gradc_codegen.lower.lowering import Bounds, Lowering
+from gradc_codegen.lower.lowering import RUNNER, Bounds, Lowering
 from gradc_codegen.lower.prologue import bytes_of
 from gradc_codegen.lower.reducing.chunk_tree import join_chunks
 from gradc_codegen.nest.loop_nest import Loop, Tasks
 from gradc_codegen.storage.storage import Plan
 from gradc_codegen.threads.pool import LEAST_WORK, RUN
+from gradc_codegen.threads.runner import SHARE, share_text
 from gradc_ir.core.sizes import Size
 from gradc_ir.meaning import reduction
 
@@ -41,23 +42,17 @@ def write_tasks(
     _write_range(*function, loop)
     module = writer.module
     types = [argument.split(" ", 1)[0] for argument in arguments]
-    module.functions.append(_entry(name, types, bool(plan.own)))
-    threads = module.help(f"@{module.name}.threads", lambda: _threads(module.name))
-    module.declare(f"declare i32 @{RUN}(ptr, ptr, i64, i64, i64, i64, i64, ptr)")
+    module.functions.append(_entry(name, types, bool(plan.own), len(lowering.runner)))
+    run = _Runner(lowering) if lowering.runner else _Pool(lowering, plan)
 
     def at_once() -> None:
-        count = writer.emit(f"load i64, ptr {threads}")
         table = writer.stack.take(f"[{len(arguments)} x i64]", 8)
         for position, argument in enumerate(arguments):
             place = writer.emit(f"getelementptr i64, ptr {table}, i64 {position}")
             writer.do(f"store {argument}, ptr {place}")
         size, work = writer.size(loop.size), writer.size(tasks.work)
-        given = (
-            f"ptr @{name}.task, ptr {table}, i64 {size}, i64 {tasks.unit}, "
-            f"i64 {work}, i64 {count}, i64 {bytes_of(writer, plan.own)}, "
-            f"ptr {lowering.elements.own}"
-        )
-        writer.return_unless_ok(writer.emit(f"call i32 @{RUN}({given})"))
+        given = f"ptr @{name}.task, ptr {table}, i64 {size}, i64 {tasks.unit}, i64 {work}"
+        writer.return_unless_ok(run.call(given))
         writer.stack.release(table)
         if loop.reductions:
             _join(lowering, loop)
@@ -66,13 +61,52 @@ def write_tasks(
         at_once()
         return
     size, work = writer.size(loop.size), writer.size(tasks.work)
-    several = writer.emit(f"icmp ugt i64 {writer.emit(f'load i64, ptr {threads}')}, 1")
+    several = run.several()
     long = writer.emit(f"icmp sgt i64 {size}, {2 * tasks.unit}")
     costly = writer.emit(f"icmp sgt i64 {work}, {2 * LEAST_WORK}")
     both = writer.emit(f"and i1 {long}, {costly}")
     writer.either(
         writer.emit(f"and i1 {several}, {both}"), at_once, lambda: lowering.body_of([loop])
     )
+
+
+class _Pool:
+    """What runs tasks in this process: on as many threads as a variable of the module says."""
+
+    def __init__(self, lowering: Lowering, plan: Plan) -> None:
+        self._writer = lowering.writer
+        self._own, self._region = lowering.elements.own, plan.own
+        module = self._writer.module
+        self._threads = module.help(f"@{module.name}.threads", lambda: _threads(module.name))
+        module.declare(f"declare i32 @{RUN}(ptr, ptr, i64, i64, i64, i64, i64, ptr)")
+
+    def _count(self) -> str:
+        return self._writer.emit(f"load i64, ptr {self._threads}")
+
+    def several(self) -> str:
+        """Write whether there are several threads."""
+        return self._writer.emit(f"icmp ugt i64 {self._count()}, 1")
+
+    def call(self, given: str) -> str:
+        """Write the call that has tasks run; returns its status."""
+        more = f"i64 {self._count()}, i64 {bytes_of(self._writer, self._region)}, ptr {self._own}"
+        return self._writer.emit(f"call i32 @{RUN}({given}, {more})")
+
+
+class _Runner:
+    """What runs tasks where a caller says that."""
+
+    def __init__(self, lowering: Lowering) -> None:
+        self._writer, self._own = lowering.writer, lowering.elements.own
+        self._writer.module.help(f"@{SHARE}", lambda: share_text(self._writer.module))
+
+    def several(self) -> str:
+        """Write whether there may be several threads."""
+        return self._writer.emit(f"icmp ne ptr {RUNNER}, null")
+
+    def call(self, given: str) -> str:
+        """Write the call that has tasks run; returns its status."""
+        return self._writer.emit(f"call i32 @{SHARE}({given}, ptr {self._own}, ptr {RUNNER})")
 
 
 def _write_range(made: Lowering, end: Callable[[list[str], str], None], loop: Loop) -> None:
@@ -114,10 +148,13 @@ def _lengths(loop: Loop) -> dict[Size, bool]:
     return {} if isinstance(loop.size, int) else {loop.size: False}
 
 
-def _entry(name: str, types: list[str], has_own: bool) -> str:
+def _entry(name: str, types: list[str], has_own: bool, runners: int) -> str:
     """Return the function that takes the arguments of a task from a table.
 
-    ``has_own``: whether tasks need scratch of their own.
+    Parameters
+    ----------
+    has_own: whether tasks need scratch of their own.
+    runners: how many arguments say what runs tasks: a task does all by itself.
     """
     lines, given = [], []
     for position, type_ in enumerate(types):
@@ -126,7 +163,7 @@ def _entry(name: str, types: list[str], has_own: bool) -> str:
             f"  %a{position} = load {type_}, ptr %p{position}",
         ]
         given.append(f"{type_} %a{position}")
-    given += ["ptr %own"] * has_own + ["i64 %first", "i64 %last"]
+    given += ["ptr %own"] * has_own + ["ptr null"] * runners + ["i64 %first", "i64 %last"]
     head = f"define internal i32 @{name}.task(ptr %table, i64 %first, i64 %last, ptr %own)"
     call = [f"  %status = call i32 @{name}({', '.join(given)})", "  ret i32 %status"]
     return "\n".join([f"{head} {{", *lines, *call, "}"])

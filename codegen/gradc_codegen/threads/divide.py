@@ -1,0 +1,105 @@
+"""Which loops are divided into tasks, for several threads, and why others are not.
+
+A loop that no other one is around is divided where its iterations write what no other one reads or
+writes, or join sums, whose chunks may be made in any order. So is what an op on whole arrays does
+many of: rows it sorts, matrices it factors, steps of a loop that hand nothing on. Bodies of loops
+and branches are nests like that of the kernel, and their loops are divided as well. What takes too
+little time for that is left as it is: nothing of such a kernel changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gradc_codegen.nest.loop_nest import (
+    Item,
+    Loop,
+    LoopNest,
+    Part,
+    Statement,
+    StatementKind,
+    Tasks,
+    loops_of,
+    statements_of,
+)
+from gradc_codegen.threads.apart import items_of, why_not_apart
+from gradc_codegen.threads.pool import LEAST_WORK
+from gradc_codegen.threads.work import work_of
+
+
+class Division(NamedTuple):
+    """What becomes of a loop outside of all others, or of an op on whole arrays.
+
+    ``tasks``: how it is divided; ``why`` it is not.
+    """
+
+    item: Loop | Statement
+    tasks: Tasks | None
+    why: str
+
+
+def divide(nest: LoopNest) -> list[Division]:
+    """Have the loops outside of all others run as tasks, where that is possible and worth it."""
+    return _Divider(nest).divide(nest.body, 0)
+
+
+class _Divider:
+    def __init__(self, nest: LoopNest) -> None:
+        self._nest = nest
+        self._count = max((part.number for part in _parts(nest.body)), default=0)
+
+    def divide(self, body: list[Item], part: int) -> list[Division]:
+        """Divide what stands in a body, of the kernel or of a part of it."""
+        found: list[Division] = []
+        for position, item in enumerate(body):
+            if isinstance(item, Part):
+                found += self.divide(item.body, item.number)
+                continue
+            loop: Loop | None = item if isinstance(item, Loop) else None
+            why = ""
+            if isinstance(item, Statement):
+                if item.kind is not StatementKind.WHOLE:
+                    continue
+                loop, why = items_of(item)
+            if loop is not None:
+                tasks = Tasks(self._count + 1, loop, work_of(self._nest, loop.body))
+                why = _why_not_worth(tasks) or why_not_apart(self._nest, loop)
+                if not why:
+                    self._count += 1
+                    body[position] = tasks
+                    _mark(tasks, part)
+                    found.append(Division(loop, tasks, ""))
+            if why:
+                found.append(Division(item, None, why))
+            if isinstance(item, Statement):
+                for inner in self._nest.bodies.get(item.node, ()):
+                    found += divide(inner)
+        return found
+
+
+def _parts(body: Sequence[Item]) -> Iterator[Part]:
+    for item in body:
+        if not isinstance(item, Statement):
+            yield from _parts(item.body)
+        if isinstance(item, Part):
+            yield item
+
+
+def _mark(tasks: Tasks, part: int) -> None:
+    """Say of what is in the same part as the loop that it is in that of the tasks."""
+    tasks.loop.is_divided, tasks.loop.enclosing = True, part
+    for loop in loops_of([tasks]):
+        loop.part = tasks.number if loop.part == part else loop.part
+    for statement in statements_of([tasks]):
+        statement.part = tasks.number if statement.part == part else statement.part
+
+
+def _why_not_worth(tasks: Tasks) -> str:
+    """Return why it is not worth to divide a loop, nothing if it is or may be."""
+    size, work = tasks.loop.size, tasks.work
+    if isinstance(size, int) and size < 2 * tasks.unit:
+        return f"{size} iterations are fewer than two tasks of {tasks.unit}"
+    if isinstance(work, int) and work < 2 * LEAST_WORK:
+        return "it takes less time than to wake another thread"
+    return ""

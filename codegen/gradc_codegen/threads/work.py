@@ -1,0 +1,44 @@
+"""How much work a loop is, as a polynomial in the sizes: the cheap operations of all iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gradc_codegen.arrays.whole_array_ops import WHOLE
+from gradc_codegen.nest.loop_nest import Item, LoopNest, Statement, StatementKind, statements_of
+from gradc_codegen.scalar.lower_scalar import is_function
+from gradc_codegen.schedule.formulas import operations_of
+from gradc_ir.core.graph import Node
+from gradc_ir.core.sizes import TAPE, Size, product
+
+# how many cheap operations a function such as exp is
+_FUNCTION = 16
+
+
+def work_of(nest: LoopNest, body: Sequence[Item]) -> Size:
+    """Return about how many cheap operations the items of a nest are."""
+    return sum((_operations(nest, statement) for statement in statements_of(body)), start=0)
+
+
+def _operations(nest: LoopNest, statement: Statement) -> Size:
+    if statement.kind is not StatementKind.WHOLE:
+        return _weight(statement) * product(statement.dims)
+    bodies = nest.bodies.get(statement.node)
+    if bodies is None:
+        return WHOLE[statement.node.op.name].work(statement.node)
+    return _steps(statement.node) * sum((work_of(each, each.body) for each in bodies), start=0)
+
+
+def _steps(node: Node) -> Size:
+    """Return how many steps a loop has at most; of one that nobody knows of, one."""
+    length: Size | None = node.attributes["length"] if node.op.name == "scan" else None
+    return 1 if length is None or length == TAPE else length
+
+
+def _weight(statement: Statement) -> int:
+    """Return how many operations it is at one point of its dims."""
+    node = statement.node
+    own = _FUNCTION if is_function(node) else 1
+    if node.op.family == "unbounded":
+        own = operations_of(node)
+    return own + len(statement.inputs) + len(statement.sources)
