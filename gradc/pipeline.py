@@ -23,6 +23,7 @@ from gradc.rules import Kind, Rule, Simplify, SkipZeros, Stabilise
 from gradc.rules.final.finish import Finish
 from gradc.rules.in_force import entries
 from gradc.rules.series import ContinueGuards, ExpandSeries, SettleGuards
+from gradc.sparsity.seeds import Terms
 from gradc_ir.core.graph import Function
 from gradc_ir.elements.take_apart import TakeApart
 from gradc_ir.errors import DTypeError, ShapeError
@@ -291,6 +292,10 @@ def _value_and_grad(function: Function, wrt: tuple[int, ...]) -> Function:
 
 
 def _jacobian(function: Function, request: Request) -> Function:
+    if isinstance(request.mode, Terms):
+        from gradc.autodiff.terms.leaves import by_terms  # which sparse Jacobians are made by
+
+        return by_terms(function, request.wrt[0], request.mode)
     from gradc.autodiff.batching.jacobian import jacobian  # batching, which gradients do without
 
     return jacobian(function, request.wrt, request.mode)

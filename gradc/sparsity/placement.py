@@ -80,15 +80,17 @@ def placement(pattern: Relation, parts: Iterable[Spots]) -> Placement:
     rows = np.repeat(np.arange(height), np.diff(pattern.indptr))
     wanted = rows * width + pattern.indices
     places = np.zeros(len(wanted), np.int64)
-    if not keys:
+    if not keys or not len(wanted):
         return Placement(places, places[:0], places[:0])
     key, spot = np.concatenate(keys), np.concatenate(spots)
     order = np.argsort(key, kind="stable")
     key, spot = key[order], spot[order]
-    # a coefficient that surely is zero is of no element of the pattern
-    element = np.minimum(np.searchsorted(wanted, key), len(wanted) - 1)
-    kept = wanted[element] == key
-    element, spot = element[kept], spot[kept]
-    is_first = np.diff(element, prepend=-1) != 0
+    is_first = np.diff(key, prepend=-1) != 0
+    element = np.cumsum(is_first) - 1
+    if not np.array_equal(key[is_first], wanted):
+        # a coefficient that surely is zero is of no element of the pattern
+        element = np.minimum(np.searchsorted(wanted, key), len(wanted) - 1)
+        kept = wanted[element] == key
+        element, spot, is_first = element[kept], spot[kept], is_first[kept]
     places[element[is_first]] = spot[is_first]
     return Placement(places, spot[~is_first], element[~is_first])

@@ -83,9 +83,18 @@ def in_stages(x: Any) -> Any:
     return (states[1:] - (states + step)[:-1]).ravel()
 
 
+def mapped(x: Any) -> Any:
+    scale = x[0]
+
+    def row(r: Any) -> Any:
+        return np.array([r[0] * r[1], np.sin(r[2]) * scale])
+
+    return gradc.map(row, x.reshape(4, 3)).ravel()
+
+
 FUNCTIONS = [
     stencil, twice_the_same, joined, network, rows, products, chosen, turned, in_blocks,
-    in_shares, in_stages,
+    in_shares, in_stages, mapped,
 ]  # fmt: skip
 
 

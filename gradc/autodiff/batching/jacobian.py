@@ -11,8 +11,7 @@ from gradc.autodiff.batching.compressed import compressed
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.parameters import parameters
 from gradc.autodiff.reverse import vjp
-from gradc.autodiff.terms.leaves import by_terms
-from gradc.sparsity.seeds import Seeds, Terms
+from gradc.sparsity.seeds import Seeds
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
@@ -26,9 +25,7 @@ _FEW_COLUMNS = 32
 Blocks: TypeAlias = dict[tuple[int, int], Value]  # by the result and the parameter
 
 
-def jacobian(
-    function: Function, wrt: Sequence[int], mode: str | Seeds | Terms = "auto"
-) -> Function:
+def jacobian(function: Function, wrt: Sequence[int], mode: str | Seeds = "auto") -> Function:
     """Return the function of the Jacobians of every float result by every parameter in ``wrt``.
 
     The new function has the same parameters; its results are, for each result r in order and each
@@ -37,13 +34,10 @@ def jacobian(
     element), or ``"auto"``: forward where inputs are not more than results. Where only the sizes
     of a call decide that, the function holds both and chooses between them as it is called, so
     what it computes is the same as with these sizes static. With seeds it is of one parameter, see
-    :func:`~gradc.autodiff.batching.compressed.compressed`; with terms, too, see
-    :func:`~gradc.autodiff.terms.leaves.by_terms`.
+    :func:`~gradc.autodiff.batching.compressed.compressed`.
     """
     if isinstance(mode, Seeds):
         return compressed(function, wrt[0], mode)
-    if isinstance(mode, Terms):
-        return by_terms(function, wrt[0], mode)
     results = _results_of(function)
     inputs, outputs = _counts(function, wrt)
     if mode == "forward" or (mode == "auto" and at_least(outputs, inputs)):

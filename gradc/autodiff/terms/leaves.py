@@ -9,6 +9,7 @@ from gradc.autodiff.forward import jvp
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.parameters import parameters
 from gradc.autodiff.terms.flow import Flow
+from gradc.autodiff.terms.maps import open_maps
 from gradc.autodiff.terms.term import Term, Unsupported
 from gradc.sparsity.seeds import Terms
 from gradc_ir import build
@@ -67,7 +68,7 @@ def leaves(function: Function, wrt: int) -> Leaves:
     Raises Unsupported where the tangent passes an op of which no terms are known, and what
     :func:`~gradc.autodiff.forward.jvp` raises.
     """
-    pushed = Canonicalize()(OpenCalls()(jvp(function, [wrt], [0], apart=True)))
+    pushed = Canonicalize()(open_maps(OpenCalls()(jvp(function, [wrt], [0], apart=True))))
     result = pushed.results[-1]
     with Builder() as builder:
         params = parameters(function.param_types)
