@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from gradc_codegen.nest.loop_nest import (
     Item,
+    Items,
     Loop,
     LoopNest,
     Part,
@@ -26,6 +27,13 @@ from gradc_codegen.nest.loop_nest import (
 from gradc_codegen.threads.apart import items_of, why_not_apart
 from gradc_codegen.threads.pool import LEAST_WORK
 from gradc_codegen.threads.work import work_of
+from gradc_ir.core.sizes import Size
+from gradc_ir.meaning import reduction
+
+# Of more chunks than this each thread has several.
+_FEW_CHUNKS = 4
+# so many bytes of the sums of groups are joined by the caller, while the other threads wait
+_MOST_KEPT = 1 << 24
 
 
 class Division(NamedTuple):
@@ -63,7 +71,8 @@ class _Divider:
                     continue
                 loop, why = items_of(item)
             if loop is not None:
-                tasks = Tasks(self._count + 1, loop, work_of(self._nest, loop.body))
+                work = work_of(self._nest, loop.body)
+                tasks = Tasks(self._count + 1, loop, work, _unit(loop))
                 why = _why_not_worth(tasks) or why_not_apart(self._nest, loop)
                 if not why:
                     self._count += 1
@@ -93,6 +102,26 @@ def _mark(tasks: Tasks, part: int) -> None:
         loop.part = tasks.number if loop.part == part else loop.part
     for statement in statements_of([tasks]):
         statement.part = tasks.number if statement.part == part else statement.part
+
+
+def _unit(loop: Loop) -> int:
+    """Return at multiples of how many iterations a task may begin.
+
+    The sum of each chunk is kept, or that of each group where there are so few chunks that threads
+    would wait for each other.
+    """
+    if isinstance(loop, Items):
+        return loop.unit
+    if not loop.reductions:
+        return loop.block
+    if not isinstance(loop.size, int) or loop.size > _FEW_CHUNKS * reduction.CHUNK:
+        return reduction.CHUNK
+    kept = loop.size // reduction.GROUP * sum(map(_bytes, loop.reductions), start=0)
+    return reduction.GROUP if isinstance(kept, int) and kept <= _MOST_KEPT else reduction.CHUNK
+
+
+def _bytes(statement: Statement) -> Size:
+    return statement.value.type.count * statement.value.type.dtype.bytes
 
 
 def _why_not_worth(tasks: Tasks) -> str:

@@ -1,4 +1,7 @@
-"""How much work a loop is, as a polynomial in the sizes: the cheap operations of all iterations."""
+"""How much work a loop is, as a polynomial in the sizes: the cheap operations of all iterations.
+
+What runs in lanes does some thirty of them in a nanosecond; anything else is counted several times.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,8 @@ from gradc_ir.core.sizes import TAPE, Size, product
 
 # how many cheap operations a function such as exp is
 _FUNCTION = 16
+# how much longer an operation takes outside of lanes, where LLVM may still join some
+_ALONE = 4
 
 
 def work_of(nest: LoopNest, body: Sequence[Item]) -> Size:
@@ -37,6 +42,11 @@ def _steps(node: Node) -> Size:
 
 def _weight(statement: Statement) -> int:
     """Return how many operations it is at one point of its dims."""
+    in_lanes = any(loop.block > 1 for loop, _ in statement.loops)
+    return _count(statement) * (1 if in_lanes else _ALONE)
+
+
+def _count(statement: Statement) -> int:
     node = statement.node
     own = _FUNCTION if is_function(node) else 1
     if node.op.family == "unbounded":
