@@ -236,6 +236,19 @@ def test_of_sizes_that_only_the_program_knows_too(f, of, given) -> None:
             assert_same_bits(found, expected)
 
 
+def test_long_iterations_of_an_unknown_number_are_in_groups() -> None:
+    given = (normal(1001), normal(300))
+    function = graphs(summed_kernel, "value", given, symbolic=True)
+    kernel = Compilation(function, threads=2)
+    assert [tasks.unit for _, tasks, _ in kernel.divisions if tasks] == [32]
+    plain, made = Compilation(function).kernel(), kernel.kernel()
+    for rows in (0, 1, 31, 33, 64, 1001, 20001):
+        few = (normal(rows), given[1])
+        for threads in THREADS:
+            made.run_on(threads)
+            assert made(few)[0].tobytes() == plain(few)[0].tobytes()
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("symbolic", [False, True], ids=["static", "symbolic"])

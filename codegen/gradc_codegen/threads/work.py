@@ -8,7 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc_codegen.arrays.whole_array_ops import WHOLE
-from gradc_codegen.nest.loop_nest import Item, LoopNest, Statement, StatementKind, statements_of
+from gradc_codegen.nest.loop_nest import (
+    Item,
+    Loop,
+    LoopNest,
+    Statement,
+    StatementKind,
+    statements_of,
+)
 from gradc_codegen.scalar.lower_scalar import is_function
 from gradc_codegen.schedule.formulas import operations_of
 from gradc_ir.core.graph import Node
@@ -23,6 +30,16 @@ _ALONE = 4
 def work_of(nest: LoopNest, body: Sequence[Item]) -> Size:
     """Return about how many cheap operations the items of a nest are."""
     return sum((_operations(nest, statement) for statement in statements_of(body)), start=0)
+
+
+def work_of_one(loop: Loop) -> Size:
+    """Return about how many cheap operations one iteration of a loop is."""
+    total: Size = 0
+    for statement in statements_of(loop.body):
+        own = next(dim for around, dim in statement.loops if around is loop)
+        others = (size for dim, size in enumerate(statement.dims) if dim != own)
+        total += _weight(statement) * product(others)
+    return total
 
 
 def _operations(nest: LoopNest, statement: Statement) -> Size:
