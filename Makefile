@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic gradbench measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize races fuzz interop bench-interop bench-sparse targets demo-scale bench-scale bench-threads
+.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic bench-sympy gradbench measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets demo-scale bench-scale bench-size bench-threads races
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +59,12 @@ bench-symbolic: $(VENV)/.test ## measure kernels for any size beside those for o
 
 bench-calls: $(VENV)-bench/.bench ## what one call of a small function costs, beside other tools
 	OMP_NUM_THREADS=1 $(VENV)-bench/bin/python -m benchmarks.small_calls
+
+bench-sympy: $(VENV)-bench/.bench ## from a SymPy expression to its value and gradient, beside SymEngine
+	$(VENV)-bench/bin/python -m benchmarks.sympy_functions $(ARGS)
+
+bench-size: $(VENV)/.test ## how many bytes exported kernels have, by default and for small machines: make bench-size ARGS=mlp
+	$(BIN)/python -m benchmarks.code_size $(ARGS)
 
 bench-first: $(VENV)/.test ## what first calls cost, in a first and in a second process
 	$(BIN)/python benchmarks/first_call.py $(ARGS)

@@ -3,10 +3,10 @@
     python -m benchmarks.sparse [row ...]        (make bench-sparse)
 
 Both tools are given the same text, CasADi as NumPy arrays of its scalar symbols. Each row has the
-elements, the passes (CasADi: colours of its one-sided colouring), the time from the function to the
-first values with nothing kept on disk, and that of one evaluation, which both write into arrays
-that are there: all of the processor's time, the compiler's included. Values are compared first.
-Tools take turns; the least time counts.
+elements, the passes that colours would take (CasADi: of its one-sided colouring), the time from the
+function to the first values with nothing kept on disk, and that of one evaluation, which both write
+into arrays that are there: all of the processor's time, the compiler's included. Values are
+compared first. Tools take turns; the least time counts.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ os.environ["GRADC_CACHE"] = "0"
 import numpy as np
 
 import gradc
+from gradc.sparsity.compression import compress, compress_symmetric
 
 REPEATS = 9
 
@@ -85,8 +86,7 @@ def swing_up(z: Any) -> Any:
 
 def arrowhead(x: Any) -> Any:
     """Return residuals of which one reads everything, and all read the first unknown."""
-    total = (x**2).sum()
-    return np.concatenate([np.array([total]), x[0] * np.sin(x[1:])])
+    return np.concatenate([(x**2).sum(keepdims=True), x[0] * np.sin(x[1:])])
 
 
 CAMERAS, POINTS, SEEN = 10, 200, 1000
@@ -107,6 +107,50 @@ def bundle(x: Any) -> Any:
     return np.concatenate([scale * u, scale * v])
 
 
+INTERVALS = 60
+# slopes at the Radau points of an interval, by the values at its start and at these points
+DIFFERENCES = (
+    (-4.13938769, 3.22474487, 1.16784008, -0.25319726),
+    (1.73938769, -3.56784008, 0.77525513, 1.05319726),
+    (-3.0, 5.53197265, -7.53197265, 5.0),
+)
+
+
+def collocation(z: Any) -> Any:
+    """Return what is left of an oscillator's equations at the Radau points of each interval."""
+    ends, inner = z[: 2 * INTERVALS + 2].reshape(-1, 2), z[2 * INTERVALS + 2 :].reshape(-1, 6)
+    x = [ends[:-1, 0], *(inner[:, i] for i in range(3))]
+    y = [ends[:-1, 1], *(inner[:, i] for i in range(3, 6))]
+    left = []
+    for i, row in enumerate(DIFFERENCES, 1):
+        left.append(sum(d * one for d, one in zip(row, x)) - 0.1 * y[i])
+        force = (1.0 - x[i] ** 2) * y[i] - x[i]
+        left.append(sum(d * one for d, one in zip(row, y)) - 0.1 * force)
+    return np.concatenate([*left, x[3] - ends[1:, 0], y[3] - ends[1:, 1]])
+
+
+BUSES, LINES = 300, 420
+FROM = np.concatenate([np.arange(BUSES - 1), _random.integers(0, BUSES, LINES - BUSES + 1)])
+TO = np.concatenate([np.arange(1, BUSES), _random.integers(0, BUSES, LINES - BUSES + 1)])
+CONDUCTANCE, SUSCEPTANCE = _random.uniform(0.5, 2, LINES), _random.uniform(5, 20, LINES)
+
+
+def power_flow(z: Any) -> Any:
+    """Return the active and reactive power that each bus of a network sends into its lines."""
+    angle, voltage = z[:BUSES], z[BUSES:]
+    turn = angle[FROM] - angle[TO]
+    cosine, sine = np.cos(turn), np.sin(turn)
+    both = voltage[FROM] * voltage[TO]
+    active, reactive = np.zeros(BUSES, z.dtype), np.zeros(BUSES, z.dtype)
+    for own, sign in ((FROM, 1.0), (TO, -1.0)):
+        square = voltage[own] ** 2
+        sent = CONDUCTANCE * square - both * (CONDUCTANCE * cosine + sign * SUSCEPTANCE * sine)
+        np.add.at(active, own, sent)
+        sent = SUSCEPTANCE * square + both * (sign * CONDUCTANCE * sine - SUSCEPTANCE * cosine)
+        np.add.at(reactive, own, sent)
+    return np.concatenate([active, reactive])
+
+
 def chained(x: Any) -> Any:
     """Return Rosenbrock's function."""
     return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
@@ -119,6 +163,8 @@ ROWS = {
     "control": Row(swing_up, _random.uniform(0.5, 1.5, 5 * STAGES)),
     "arrowhead": Row(arrowhead, _random.uniform(0.5, 1.5, 1000)),
     "bundle": Row(bundle, _random.uniform(1, 2, 7 * CAMERAS + 3 * POINTS)),
+    "collocation": Row(collocation, _random.uniform(0.5, 1.5, 8 * INTERVALS + 2)),
+    "power flow": Row(power_flow, _random.uniform(0.9, 1.1, 2 * BUSES)),
     "Hessian": Row(chained, _random.uniform(0.5, 1.5, 11_000), "hessian"),
 }
 
@@ -147,8 +193,9 @@ def by_gradc(row: Row) -> Made:
     values = values_of(row.point)
     seconds = spent() - start
     places = getattr(compiled, f"{row.of}_structure")(row.point)
-    (plans,) = compiled._plans._plans.values()
-    passes = plans[0].passes.forward_passes + plans[0].passes.reverse_passes
+    pattern = compiled.sparsity(row.point, of=row.of)
+    made = compress(pattern, "auto") if row.of == "jacobian" else compress_symmetric(pattern)
+    passes = made.forward_passes + made.reverse_passes
     return Made(lambda: values_of(row.point, out=values), values, places, passes, seconds)
 
 
@@ -160,7 +207,7 @@ def by_casadi(row: Row) -> Made:
     start = spent()
     symbols = casadi.SX.sym("x", len(row.point))
     made = row.function(np.array(casadi.vertsplit(symbols), dtype=object))
-    expression = casadi.vertcat(*np.atleast_1d(made))
+    expression = casadi.vertcat(*(made if isinstance(made, np.ndarray) else [made]))
     if row.of == "jacobian":
         derivative = casadi.jacobian(expression, symbols)
         passes = derivative.sparsity().uni_coloring(derivative.sparsity().T).size2()

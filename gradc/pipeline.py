@@ -307,6 +307,15 @@ def _gradient(function: Function, wrt: tuple[int, ...]) -> Function:
     return drop_results(_value_and_grad(function, wrt), len(function.results))
 
 
+def with_jacobian(function: Function, request: Request) -> Function:
+    """Return the function whose Jacobian a request is of: a traced one, or its gradient."""
+    stable = stabilise(function, request.options)
+    with finishing(partial(_finish_body, request.options)):
+        if request.options.stable:
+            stable = ContinueGuards()(stable)
+        return stable if request.of == "jacobian" else _inner_gradient(stable, request)
+
+
 def nested(function: Function, request: Request, is_last: bool) -> Function:
     """Return the derivative a request names of a function that is traced inside another.
 

@@ -24,6 +24,7 @@ def test_gradc_agrees_with_the_one_by_hand(row: Row, dtype: str) -> None:
     assert disagreement(gradc_kernel(case).results, case) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not has("g++"), reason="no C++ compiler")
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.name) for row in ROWS if row.cpp])
 def test_the_cpp_agrees_with_the_one_by_hand(row: Row) -> None:

@@ -5,6 +5,7 @@ from benchmarks.rows import (
     bundle,
     chain,
     gmm,
+    idioms,
     kmeans,
     layer_norm,
     logistic,
@@ -37,5 +38,6 @@ ROWS = (
     rnn.ROW,
     stencil.ROW,
     table.ROW,
+    *idioms.ROWS,
     *small.ROWS,
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gradc_codegen.abi import Order, Signature
 from gradc_codegen.cache import objects
@@ -103,6 +103,7 @@ class Compilation:
     splits: whether products are rounded before they are added, for CPUs without fma.
     code: the result that says which check of the function's has failed.
     threads: on how many threads long loops run, in this process.
+    is_small: whether code is to be short rather than fast; its results are the same.
     has_runner: whether its caller says what runs tasks, instead.
     """
 
@@ -114,6 +115,7 @@ class Compilation:
     splits: bool = False
     code: int | None = None
     threads: int = 1
+    is_small: bool = False
     has_runner: bool = False
 
     @cached_property
@@ -135,7 +137,8 @@ class Compilation:
         from gradc_codegen.schedule.estimates import Estimates
         from gradc_codegen.schedule.schedule import schedule
 
-        made = Choices if has_vectors(target(self.cpu, self.triple)) else WithoutLanes
+        has_lanes = not self.is_small and has_vectors(target(self.cpu, self.triple))
+        made = Choices if has_lanes else WithoutLanes
         return schedule(self.function, self.blas, made(Estimates(self.function)))
 
     @cached_property
@@ -143,7 +146,7 @@ class Compilation:
         """The LLVM text of the module, before the optimiser; ExportError for an unknown target."""
         from gradc_codegen.lower.lower import lower_nest
 
-        machine = machine_of(target(self.cpu, self.triple), self.splits)
+        machine = machine_of(target(self.cpu, self.triple), self.splits, self.is_small)
         return lower_nest(self.nest, self.name, machine, self.has_runner)
 
     @property
@@ -193,7 +196,7 @@ def compile_object(
     splits: bool = False,
     emulate: bool = False,
     orders: Mapping[str, Order] | None = None,
-    level: int | None = None,
+    level: int | Literal["size"] | None = None,
     more: Mapping[str, Sequence[str]] | None = None,
     own_doubles: bool = False,
     parallel: bool = False,
@@ -206,7 +209,8 @@ def compile_object(
     blas, cpu, triple, splits: as of :class:`Compilation`.
     emulate: whether functions of the object's own take the place of an fma that the CPU lacks.
     orders: in which C passes parameters and results, by the functions' names; else their own.
-    level: how hard LLVM tries, 0, 1 or 2; None chooses by size.
+    level: how hard LLVM tries, 0, 1 or 2; ``"size"`` for code that is short rather than fast; None
+        chooses by how long it is.
     more: texts of further modules, each with the functions it defines for others.
     own_doubles: whether functions of the object's own compute with doubles where the CPU does not.
     parallel: whether each brings ``NAME_parallel`` along, whose caller says what runs tasks.
@@ -226,14 +230,16 @@ def compile_object(
     machine = target(cpu, triple)
     bits, texts = machine.pointer_bits, list(more or ())
     probes = machine.format == "coff"
+    is_small = level == "size"
     for name, function in functions.items():
-        kernel = Compilation(function, kernel_name(name), blas, cpu, triple, splits)
+        given = (blas, cpu, triple, splits)
         order = (orders or {}).get(name)
+        kernel = Compilation(function, kernel_name(name), *given, is_small=is_small)
         texts += [kernel.llvm, guard_text(function, name, bits, order, probes)]
         if parallel:
             form = parallel_name(name)
             kernel = Compilation(
-                function, kernel_name(form), blas, cpu, triple, splits, has_runner=True
+                function, kernel_name(form), *given, is_small=is_small, has_runner=True
             )
             texts += [kernel.llvm, parallel_text(function, form, bits, order, probes)]
     exported = [symbol for name in functions for symbol in (name, f"{name}_worksize")]

@@ -288,7 +288,8 @@ class Inspected(ABC):
         out: the folder.
         target: LLVM's name of the machine (also ``triple``), by default this one's.
         cpu: LLVM's name of the CPU, by default the target's baseline; ``native`` for this one.
-        optimize: how hard LLVM tries, 0, 1 or 2; by default what suits the function.
+        optimize: how hard LLVM tries, 0, 1 or 2; by default what suits the function. ``"size"`` is
+            for small machines: short code rather than fast, with the same results.
         link: ``"object"``, ``"static"`` or ``"shared"`` library, ``"ir"`` or ``"asm"``.
         blas: whether large contractions call BLAS, which the program must then be linked with.
         fma: for a CPU without fused multiply-add: ``"emulate"`` keeps all bits and is slow,

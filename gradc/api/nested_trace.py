@@ -15,8 +15,10 @@ from gradc.calls.signature import Parameters, Wrt, flatten_arguments, leaves_of
 from gradc.calls.tangents import moves_no_float, same_nest
 from gradc.pipeline import nested
 from gradc.requests.options import current_options, differentiates_last, using
+from gradc.requests.request import Request
 from gradc.tracing import inline, subtrace, tracer_of, value_of
 from gradc.tracing.core.state import running
+from gradc.tracing.core.symbolic_size import leaves_below
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import DType, Type
@@ -86,8 +88,18 @@ class NestedTrace:
                     help='differentiate by floating-point arguments, or choose int_args="float"',
                 )
         paths = self.bound.paths
-        self._request = asked.request(self.sub, leaves, current_options(), paths.__getitem__)
+        request = asked.request(self.sub, leaves, current_options(), paths.__getitem__)
+        self._request = self._with_mode(request)
         self.answer = Answer(asked, self.sub, self._request.policies, self.bound, self.positions)
+
+    def _with_mode(self, request: Request) -> Request:
+        """Return what is asked for; a Jacobian's mode is forward where few rows are left out."""
+        if request.of != "jacobian" or request.mode != "auto":
+            return request
+        from gradc.autodiff.batching.jacobian import rows_of_forward  # batching
+
+        rows = rows_of_forward(self.function, request.wrt)
+        return request if rows is None or not leaves_below(*rows) else request.forward()
 
     @functools.cached_property
     def derivative(self) -> Function:

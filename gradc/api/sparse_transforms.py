@@ -96,4 +96,9 @@ class SparseDerivative(Travels):
     @boundary
     def values(self, *args: Any, out: Array | None = None, **kwargs: Any) -> Array:
         """Return the elements that may be other than zero; ``out`` is written into."""
-        return self._planned(args, kwargs).values(out, lower=self.of == "hessian")
+        function = compiled(self.fn)
+        if out is not None:
+            kwargs["out"] = out
+        if self.of == "hessian":
+            return function.hessian_values(*args, wrt=self.wrt, **kwargs)
+        return function.jacobian_values(*args, wrt=self.wrt, mode=self.mode, **kwargs)

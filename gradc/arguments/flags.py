@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from gradc.arguments import pytree
 from gradc.arguments.pytree import Structure
+from gradc_ir.classes.quick import dataclass
 
 
 @dataclass(frozen=True)

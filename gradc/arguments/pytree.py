@@ -3,7 +3,8 @@
 None is an empty nest. Everything that is not one of these containers is a leaf. Keys of a dict are
 visited in sorted order, so two dicts with the same keys have one structure.
 
-optree is loaded by the first nest: a call with numbers and arrays does without.
+optree is loaded by the first nest that is more than tuples of leaves of known classes: most
+functions are traced and called without it.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from gradc_ir.core.types import Type
 from gradc_ir.errors import TraceError
 
 NAMESPACE = "gradc"
@@ -46,21 +48,61 @@ def when_loaded(register: Callable[[Any], None]) -> None:
     _when_loaded.append(register)
 
 
-class Structure(NamedTuple):
+class Structure:
     """The shape of a nest without its leaves; hashable, equal for equal nests.
 
-    ``spec`` is optree's, None for a leaf by itself.
+    Parameters
+    ----------
+    spec: optree's.
+    shape: that of tuples alone, in which a leaf is 0; None where there are other nests.
     """
 
-    spec: Any
+    def __init__(self, spec: Any = None, shape: Any = None) -> None:
+        self._spec = spec
+        self.shape = shape
+        self.leaves: int = int(spec.num_leaves) if shape is None else _count(shape)
 
     @property
-    def leaves(self) -> int:
-        """How many leaves the nest has."""
-        return 1 if self.spec is None else int(self.spec.num_leaves)
+    def is_leaf(self) -> bool:
+        """Whether it is a leaf by itself."""
+        return bool(self.shape == 0)
+
+    @property
+    def spec(self) -> Any:
+        """The structure as optree has it; not of a leaf by itself."""
+        if self._spec is None:
+            nest = _filled(self.shape, iter([Star()] * self.leaves))
+            self._spec = optree().tree_structure(nest, namespace=NAMESPACE)
+        return self._spec
+
+    def filled(self, leaves: Iterator[Any]) -> Any:
+        """Return the nest with as many leaves as it has."""
+        if self.shape is not None:
+            return _filled(self.shape, leaves)
+        return optree().tree_unflatten(self._spec, leaves)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Structure):
+            return NotImplemented
+        if self.shape is not None and other.shape is not None:
+            return bool(self.shape == other.shape)
+        if self.is_leaf or other.is_leaf or self.leaves != other.leaves:
+            return False
+        return bool(self.spec == other.spec)
+
+    def __hash__(self) -> int:
+        return hash(self.leaves)
 
     def __str__(self) -> str:
         return str(unflatten(self, [Star()] * self.leaves))
+
+
+def _count(shape: Any) -> int:
+    return 1 if shape == 0 else sum(map(_count, shape))
+
+
+def _filled(shape: Any, leaves: Iterator[Any]) -> Any:
+    return next(leaves) if shape == 0 else tuple([_filled(part, leaves) for part in shape])
 
 
 class Star:
@@ -70,10 +112,36 @@ class Star:
         return "*"
 
 
-LEAF = Structure(None)
-_LEAVES = frozenset(
-    {np.ndarray, float, int, bool, np.float64, np.float32, np.int64, np.bool_, Star}
-)
+LEAF = Structure(shape=0)
+# classes whose instances are leaves, whatever else optree would take for one
+_LEAVES: set[type] = {
+    *(np.ndarray, float, int, bool, np.float64, np.float32, np.int64, np.bool_),
+    *(Star, Type),
+}
+
+
+def know_leaves(*classes: type) -> None:
+    """Have instances of classes, but not of classes below them, be leaves without asking optree."""
+    _LEAVES.update(classes)
+
+
+def _shape_of_tuples(nest: Any, leaves: list[Any]) -> Any:
+    """Return the shape of tuples whose leaves are of known classes, which are put into a list.
+
+    None where there is something else in the nest.
+    """
+    if type(nest) in _LEAVES:
+        leaves.append(nest)
+        return 0
+    if type(nest) is not tuple:
+        return None
+    parts = []
+    for each in nest:
+        part = _shape_of_tuples(each, leaves)
+        if part is None:
+            return None
+        parts.append(part)
+    return tuple(parts)
 
 
 class _Place:
@@ -90,6 +158,10 @@ def flatten(nest: Any) -> tuple[list[Any], Structure]:
     if type(nest) in _LEAVES:
         return [nest], LEAF
     try:
+        found: list[Any] = []
+        shape = _shape_of_tuples(nest, found)
+        if shape is not None:
+            return found, Structure(shape=shape)
         leaves, spec = optree().tree_flatten(nest, namespace=NAMESPACE)
     except RecursionError:
         raise TraceError("a nest of lists or dicts holds itself, or is too deep") from None
@@ -106,14 +178,12 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
     found = list(leaves)
     if len(found) != structure.leaves:
         raise TraceError(f"a nest with {structure.leaves} leaves was given {len(found)}")
-    if structure.spec is None:
-        return found[0]
-    return optree().tree_unflatten(structure.spec, found)
+    return structure.filled(iter(found))
 
 
 def parts_at_leaves(structure: Structure, nest: Any) -> list[Any]:
     """Return what a nest holds in the places of a structure's leaves, None too."""
-    return [nest] if structure.spec is None else list(structure.spec.flatten_up_to(nest))
+    return [nest] if structure.is_leaf else list(structure.spec.flatten_up_to(nest))
 
 
 def leaves_like(nest: Any, structure: Structure) -> list[Any] | None:
@@ -147,15 +217,26 @@ def paths(nest: Any, root: str = "") -> list[str]:
     ``root`` is the name of the nest itself. Keys that are identifiers and fields are written with a
     dot, positions and other keys in brackets.
     """
-    flatten(nest)  # which makes dataclasses known
+    structure = flatten(nest)[1]  # which makes dataclasses known
+    if structure.shape is not None:
+        return _paths_in_tuples(structure.shape, root)
     return [_path(root, entries) for entries in optree().tree_accessors(nest, namespace=NAMESPACE)]
 
 
 def keys(nest: Any) -> list[tuple[Any, ...]]:
     """Return the keys, positions and names of fields by which each leaf of a nest is reached."""
-    flatten(nest)
+    structure = flatten(nest)[1]
+    if structure.is_leaf:
+        return [()]
     found: list[tuple[Any, ...]] = optree().tree_paths(nest, namespace=NAMESPACE)
     return found
+
+
+def _paths_in_tuples(shape: Any, root: str) -> list[str]:
+    if shape == 0:
+        return [root]
+    parts = (_paths_in_tuples(part, f"{root}[{i}]") for i, part in enumerate(shape))
+    return [path for part in parts for path in part]
 
 
 def _path(root: str, accessor: Iterable[Any]) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import changed_bodies

@@ -12,7 +12,7 @@ from gradc.calls.preconditions import TracedLike, check_value
 from gradc.calls.signature import Wrt
 from gradc.requests.options import Options
 from gradc.requests.request import Request
-from gradc.sparsity.seeds import Seeds
+from gradc.sparsity.seeds import Seeds, Terms
 from gradc.tracing.captured.top import is_tracing
 from gradc_ir.errors import UnconnectedGradientError
 
@@ -29,7 +29,7 @@ class Derivation(NamedTuple):
     of: ``"value"``, ``"linearize"`` or another of ``gradc.requests.request.KINDS``.
     wrt: with respect to which arguments; a tuple for several. None: all of them (vjp), or those
         that have a tangent (jvp).
-    mode: of a Jacobian, or of a Hessian that is made by seeds.
+    mode: of a Jacobian, or of a Hessian that is made by seeds or terms.
     has_aux: whether the function returns ``(value, aux)``.
     policies: what is done about derivatives that are no plain numbers; None: nothing.
     groups: which of the differentiated arguments' leaves are one array, as of
@@ -38,7 +38,7 @@ class Derivation(NamedTuple):
 
     of: str
     wrt: Wrt | None = 0
-    mode: str | Seeds = "auto"
+    mode: str | Seeds | Terms = "auto"
     has_aux: bool = False
     policies: Policies | None = None
     groups: tuple[int, ...] = ()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from gradc.calls.options import unknown_option
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.errors import PolicyError
 
 CHOICES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from gradc.capture.building import Built, Step
@@ -32,6 +32,7 @@ from gradc.tracing.core.tracer import make, read, root
 from gradc.tracing.indexing import indexing
 from gradc.tracing.record.unbound import name_in
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import GradcError

@@ -274,7 +274,7 @@ class Choice:
             try:
                 make = self._joined_variable(joining, name, values)
             except Unlike as unlike:
-                say_unbound(self.frame, self.site, name, unlike.why)
+                say_unbound(self.frame, self.site, name, unlike.why, unlike.cure)
                 continue
             # who has returned reads nothing any more
             is_partial = any(

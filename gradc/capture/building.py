@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gradc.capture.held.carried import Carries, Slot, split
@@ -23,6 +22,7 @@ from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import MAY_BE, make, read, root, write
 from gradc.tracing.rewriting.site import Site
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type

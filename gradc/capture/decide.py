@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from gradc.tracing.core.state import Trace
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function
 
 # Fewer steps are written out: what a loop costs around its body is that of a few operations.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gradc.capture.held.uniform import NotUniform
 from gradc.tracing.core.state import running
 from gradc.tracing.rewriting.site import Site
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.location import Location
 
 

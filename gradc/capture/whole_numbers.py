@@ -8,13 +8,13 @@ looked at for all steps, and where an integer would be too large the loop is not
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from gradc.capture.held.uniform import NotUniform
 from gradc.tracing.checks.checks import Check
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import Array, DType
 from gradc_ir.errors import TraceError

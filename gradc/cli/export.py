@@ -53,10 +53,11 @@ Example:
 )
 @click.option(
     "--optimize",
-    type=click.Choice(["0", "1", "2"]),
+    type=click.Choice(["0", "1", "2", "size"]),
     default=None,
-    callback=lambda context, option, level: None if level is None else int(level),
-    help="How hard LLVM tries; by default what suits the function.",
+    callback=lambda context, option, level: int(level) if level in ("0", "1", "2") else level,
+    help="How hard LLVM tries; by default what suits the function. 'size' is for small machines: "
+    "short code rather than fast, with the same results.",
 )
 @click.option(
     "--bake",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import as_weak
 from gradc.tracing.record.argument_names import names_of_arguments
 from gradc_ir.build import Builder
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.interpreter.interpret import interpret
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize, as_size
 from gradc.tracing.core.tracer import make, read
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Shape, Size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from gradc.exports.example import NAME, example_main
 from gradc.exports.kinds import Kind, kinds_of, with_value
@@ -21,7 +21,7 @@ class ExportOptions(TypedDict, total=False):
     cpu: str | None
     target: str | None
     triple: str | None
-    optimize: int | None
+    optimize: int | Literal["size"] | None
     link: str
     blas: bool
     fma: str | None

@@ -9,9 +9,8 @@ import numpy as np
 from gradc.calls.sparse_preconditions import check_matrix, check_sizes, only_leaf
 from gradc.pipeline import nested
 from gradc.requests.request import Request
-from gradc.runtime.derivative_pattern import numbers, passes_of, pattern_of
-from gradc.sparsity.compression import Compression
-from gradc.sparsity.seeds import Seeds
+from gradc.runtime.derivative_pattern import Making, making_of, numbers, pattern_of
+from gradc.sparsity.placement import Placement
 from gradc.tracing import Traced
 from gradc_ir import build
 from gradc_ir.build import Builder
@@ -56,46 +55,53 @@ def sparse_forms(name: str, traced: Traced, request: Request) -> SparseForms:
             "argument of the kernel",
             help=f'bake="{called}" (--bake {called}) makes them constants of it',
         )
-    passes = passes_of(found, of, function.param_types[leaf], function.result_types[0])
-    rows, columns, places = passes.rows, found.indices, passes.places
+    auto = Request(of, (leaf,), options=request.options)
+    making = making_of(found, function, auto, [*[None] * own, *captured], looked)
+    placement = making.placement
+    rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
+    columns = found.indices
     if of == "hessian":
-        lower = rows >= columns
-        rows, columns, places = rows[lower], columns[lower], places[lower]
+        lower = np.nonzero(rows >= columns)[0]
+        rows, columns, placement = rows[lower], columns[lower], placement.of(lower)
     starts = np.searchsorted(rows, np.arange(found.shape[0] + 1))
     return SparseForms(
-        _values(traced, request, leaf, passes, places), _constants(name, rows, columns, starts)
+        _values(traced, request, leaf, making, placement), _constants(name, rows, columns, starts)
     )
 
 
 def _values(
-    traced: Traced, request: Request, leaf: int, passes: Compression, places: Array
+    traced: Traced, request: Request, leaf: int, making: Making, placement: Placement
 ) -> Function:
-    """Return the function of the elements at places among the results of the passes."""
-    function = traced.function
-    sides = [
-        (passes.by_columns, passes.forward_passes, function.param_types[leaf]),
-        (passes.by_rows, passes.reverse_passes, function.result_types[0]),
-    ]
-    counts = Seeds(passes.forward_passes, passes.reverse_passes, len(places))
-    asked = Request(request.of, request.wrt, counts, request.options)
+    """Return the function of the elements of a placement."""
+    function, passes = traced.function, making.passes
     with Builder() as builder:
         params = [builder.param(i, type_) for i, type_ in enumerate(function.param_types)]
-        if len(places):
+        if len(placement.places):
+            given = []
+            if passes is not None:
+                given += _seeds(passes.by_columns, function.param_types[leaf])
+                given += _seeds(passes.by_rows, function.result_types[0])
+            by, placement = making.of(placement)
+            given += map(build.constant, placement.arrays)
+            mode = by.mode([value.type.shape[0] for value in given])
+            asked = Request(request.of, request.wrt, mode, request.options)
             derivative = nested(function, asked, is_last=True)
-            seeds = [_seeds(*side) for side in sides if side[1]]
-            (found,) = builder.inline(derivative, [*params, *seeds, build.constant(places)])
+            (found,) = builder.inline(derivative, [*params, *given])
         else:
             found = build.full((0,), 0, function.param_types[leaf].dtype)
         return builder.function(function.name, params, [found], function.names, function.location)
 
 
-def _seeds(colours: Array, count: int, type_: Type) -> Value:
+def _seeds(colours: Array, type_: Type) -> list[Value]:
     """Return ones where a colour is, a row each: made from the colours, which are few bytes."""
+    count = int(colours.max(initial=-1)) + 1
+    if not count:
+        return []
     shape = (count, *type_.shape)
     own = build.constant(colours.astype(np.int32).reshape(numbers(type_.shape)))
     here = build.broadcast(own, shape, tuple(range(1, len(shape))))
     each = build.broadcast(build.iota(DType.I32, count), shape, (0,))
-    return build.select(build.eq(here, each), build.full(shape, 1, type_.dtype), 0)
+    return [build.select(build.eq(here, each), build.full(shape, 1, type_.dtype), 0)]
 
 
 def _constants(name: str, *arrays: Array) -> Function:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gradc.requests.threads import checked, in_force
+from gradc_ir.classes.quick import dataclass
 
 if TYPE_CHECKING:
     from gradc.rules.engine import Rule

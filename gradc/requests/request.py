@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gradc.requests.options import Options
-from gradc.sparsity.seeds import Seeds
+from gradc.sparsity.seeds import Seeds, Terms
 
 if TYPE_CHECKING:
     from gradc_ir.core.graph import Function
@@ -29,7 +29,8 @@ class PolicyPass(Protocol):
 class Request:
     """What to make of a function: one of ``KINDS``, with respect to which flat parameters.
 
-    ``mode`` is of a Jacobian or a Hessian; with seeds it has these as parameters at its end.
+    ``mode`` is of a Jacobian or a Hessian; with seeds or terms it has these, or
+    where their coefficients are, as parameters at its end.
     ``policies`` is a pass for the derivative itself, which may add results at its end.
     ``checked`` is the function with results that nobody differentiates after its own: they are the
     last ones of what is made, or of its first half.
@@ -37,7 +38,11 @@ class Request:
 
     of: str = "value"
     wrt: tuple[int, ...] = ()
-    mode: str | Seeds = "auto"
+    mode: str | Seeds | Terms = "auto"
     options: Options = field(default_factory=Options)
     policies: PolicyPass | None = None
     checked: Function | None = None
+
+    def forward(self) -> Request:
+        """Return it with forward mode."""
+        return replace(self, mode="forward")

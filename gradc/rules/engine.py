@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Final, Protocol, TypedDict, Unpack
 
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.matching.choice import Entry, Looks, parse_looks
 from gradc_ir.matching.pattern import Match

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gradc.rules.engine import Kind, Rule, apply_rules
 from gradc.rules.in_force import entries
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function
 from gradc_ir.matching.choice import Entry
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, cast
 
-from gradc.pipeline import nested
+import numpy as np
+
+from gradc.autodiff.terms.leaves import leaves
+from gradc.autodiff.terms.term import Unsupported
+from gradc.pipeline import nested, with_jacobian
 from gradc.requests.options import Options
 from gradc.requests.request import Request
 from gradc.sparsity.compression import (
@@ -13,10 +19,13 @@ from gradc.sparsity.compression import (
     compress_symmetric,
     joined_with_mirror,
 )
+from gradc.sparsity.known import Known
 from gradc.sparsity.pattern import pattern
+from gradc.sparsity.placement import Placement, Spots, placement
 from gradc.sparsity.relation import Relation
+from gradc.sparsity.seeds import BySeeds, ByTerms
 from gradc_ir.core.graph import Function
-from gradc_ir.core.sizes import Shape, evaluate
+from gradc_ir.core.sizes import Shape, Size, evaluate
 from gradc_ir.core.types import Array, Type
 
 
@@ -35,6 +44,14 @@ def pattern_of(
     """
     request = Request("jvp" if of == "jacobian" else "hvp", (leaf,), options=options)
     derivative = nested(function, request, True)
+    found = pattern(derivative, len(function.params), _readers(arrays, looked))[-1]
+    return found if of == "jacobian" else joined_with_mirror(found)
+
+
+def _readers(
+    arrays: Sequence[Array | None], looked: dict[int, Array]
+) -> dict[int, Callable[[], Array]]:
+    """Return what reads the integers among arrays, and notes which ones were looked at."""
 
     def reader(place: int, array: Array) -> Callable[[], Array]:
         def read() -> Array:
@@ -42,13 +59,109 @@ def pattern_of(
 
         return read
 
-    given = {
+    return {
         i: reader(i, array)
         for i, array in enumerate(arrays)
         if array is not None and array.dtype.kind in "ib"
     }
-    found = pattern(derivative, len(function.params), given)[-1]
-    return found if of == "jacobian" else joined_with_mirror(found)
+
+
+class Made(NamedTuple):
+    """What takes seeds, if any, a placement and arguments to elements; and the placement."""
+
+    by: BySeeds | ByTerms
+    placement: Placement
+
+
+@dataclass(frozen=True)
+class Making:
+    """How the elements of a derivative are made: of terms, or by passes.
+
+    Parameters
+    ----------
+    placement: where each element is among the coefficients, or the results of the passes.
+    kind: tells the terms from those of other functions.
+    starts: where each array of coefficients begins, and the end.
+    passes: where it is by these.
+    """
+
+    placement: Placement
+    kind: str = ""
+    starts: Array = field(default_factory=lambda: np.zeros(1, np.int64))
+    passes: Compression | None = None
+
+    def of(self, placement: Placement) -> Made:
+        """Return how the elements of a placement are made: all, or some of them."""
+        if self.passes is not None:
+            return Made(
+                BySeeds(self.passes.forward_passes > 0, self.passes.reverse_passes > 0), placement
+            )
+        used, placement = placement.packed(self.starts)
+        return Made(ByTerms(self.kind, used, len(placement.further) > 0), placement)
+
+
+def making_of(
+    found: Relation,
+    function: Function,
+    request: Request,
+    arrays: Sequence[Array | None],
+    looked: dict[int, Array],
+) -> Making:
+    """Return how a derivative of a traced function is made whose pattern is found.
+
+    ``request`` is of one parameter; the rest is as of :func:`pattern_of`.
+    """
+    (leaf,) = request.wrt
+    if request.mode == "auto":
+        by_terms = _by_terms(found, function, request, arrays, looked)
+        if by_terms is not None:
+            return by_terms
+    assert isinstance(request.mode, str)  # seeds and terms are what is asked for here
+    types = function.param_types[leaf], function.result_types[0]
+    passes = passes_of(found, request.of, *types, request.mode)
+    nothing = passes.places[:0]
+    return Making(Placement(passes.places, nothing, nothing), passes=passes)
+
+
+def _by_terms(
+    found: Relation,
+    function: Function,
+    request: Request,
+    arrays: Sequence[Array | None],
+    looked: dict[int, Array],
+) -> Making | None:
+    """Return the terms of a derivative, None where passes serve better.
+
+    That is where an op is met of which no terms are known, where an index hangs on floats, and
+    where there is more to compute for the coefficients than by seeds.
+    """
+    try:
+        made = leaves(with_jacobian(function, request), request.wrt[0])
+    except Unsupported:
+        return None
+    if _cost(made.work) > max(_fewest(found) * _cost(made.elements), found.nnz):
+        return None
+    known = Known(made.indices, _readers(arrays, looked), {})
+    if not all(map(known.has, made.indices.results)):
+        return None
+    counts = [_cost(type_.count) for type_ in made.function.result_types]
+    starts = np.concatenate([[1], 1 + np.cumsum(counts, dtype=np.int64)])
+    results = iter(made.indices.results)
+    parts = []
+    for part in made.parts:
+        rows, columns, at = (cast(Array, known.array(next(results))) for _ in range(3))
+        parts.append(Spots(rows, columns, at + starts[part.leaf]))
+    return Making(placement(found, parts), made.kind, starts)
+
+
+def _cost(size: Size) -> int:
+    return int(evaluate(size, {}))
+
+
+def _fewest(found: Relation) -> int:
+    """Return how many passes there are at least in one mode."""
+    by_row = np.diff(found.indptr).max(initial=0)
+    return int(min(by_row, np.bincount(found.indices, minlength=1).max()))
 
 
 def passes_of(found: Relation, of: str, by: Type, result: Type, mode: str = "auto") -> Compression:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from gradc.runtime.c_names import (
     CALLED_BACK,
@@ -74,7 +74,8 @@ class Choices:
         where the CPU has no instruction.
     soft_double: whether a kernel of doubles may be made for a CPU that has none: functions of the
         object's own compute with them, to the same bits and slowly.
-    optimize: how hard LLVM tries, 0, 1 or 2; None chooses by size.
+    optimize: how hard LLVM tries, 0, 1 or 2; ``"size"`` for code that is short rather than fast,
+        with the same results; None chooses by how long it is.
     link: what is written: one of ``LINKS``.
     structs: whether there is a form of each function with a struct a side.
     parallel: whether there is one whose caller says what runs its tasks.
@@ -86,7 +87,7 @@ class Choices:
     fma: str | None = None
     helpers: bool = False
     soft_double: bool = False
-    optimize: int | None = None
+    optimize: int | Literal["size"] | None = None
     link: str = "object"
     structs: bool = False
     parallel: bool = False
@@ -99,10 +100,10 @@ class Choices:
             )
         if self.link not in LINKS:
             raise ExportError(f"link is {self.link!r}", help=f"write one of {', '.join(LINKS)}")
-        if self.optimize not in (None, 0, 1, 2):
+        if self.optimize not in (None, 0, 1, 2, "size"):
             raise ExportError(
                 f"optimize is {self.optimize!r}",
-                help="write 0, 1 or 2, or leave it out for what suits the function",
+                help='write 0, 1, 2 or "size", or leave it out for what suits the function',
             )
 
     @property

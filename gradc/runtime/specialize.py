@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar, cast
 
 from gradc.calls.derivation import Derivation
@@ -26,6 +26,7 @@ from gradc.runtime.executable import Executable
 from gradc.runtime.fitting import Least, Shapes, fits, fits_sizes
 from gradc.tracing.captured.traced import Traced
 from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.sizes import Size, symbol
 from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import ShapeError, TraceError

@@ -25,6 +25,12 @@ def trace_anew(question: Question, shapes: Shapes | None = None) -> Found | None
     if shapes is not None and not fits(traced, shapes, least):
         return None
     request = asked.request(traced, wrt, source.options, traced.function.names.__getitem__)
+    if request.of == "jacobian" and request.mode == "auto" and shapes is not None:
+        from gradc.autodiff.batching.jacobian import rows_of_forward  # batching
+
+        rows = rows_of_forward(traced.function, request.wrt)
+        if rows is not None and fits(traced, shapes, (rows,)):
+            request, least = request.forward(), (*least, rows)
     return Found(traced, request, final_functions(traced.function, request), least)
 
 

@@ -19,6 +19,7 @@ def announce() -> None:
         "scipy.optimize",
         "gradc.scipy.optimize.rosenbrock",
         "gradc.scipy.optimize.brackets",
+        "gradc.scipy.optimize.enclosures",
         "gradc.scipy.optimize.secants",
         "gradc.scipy.optimize.root_scalar",
         "gradc.scipy.optimize.systems",

@@ -1,7 +1,8 @@
-"""By how many seeds a Jacobian is made, where it is not by all unit arrays."""
+"""How a sparse derivative is made: by few seeds, or by terms, whose coefficients are picked."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from gradc_ir.core.sizes import Size
@@ -13,3 +14,50 @@ class Seeds(NamedTuple):
     forward: Size
     reverse: Size
     elements: Size
+
+
+class Terms(NamedTuple):
+    """How many elements of a Jacobian are made of the coefficients of which terms.
+
+    ``kind`` tells these apart; ``used`` are the arrays of coefficients that are read; ``more`` is
+    how many coefficients are added to elements that have one already.
+    """
+
+    kind: str
+    used: tuple[int, ...]
+    elements: Size
+    more: Size
+
+
+class BySeeds(NamedTuple):
+    """Elements by passes for seeds: whether there are some in forward and in reverse mode."""
+
+    has_forward: bool
+    has_reverse: bool
+
+    @property
+    def names(self) -> list[str]:
+        """What is given before the arguments."""
+        return ["tangents"] * self.has_forward + ["cotangents"] * self.has_reverse + ["places"]
+
+    def mode(self, sizes: Sequence[Size]) -> Seeds:
+        """Return how many there are, by the first sizes of what is given."""
+        forward = sizes[0] if self.has_forward else 0
+        return Seeds(forward, sizes[-2] if self.has_reverse else 0, sizes[-1])
+
+
+class ByTerms(NamedTuple):
+    """Elements by coefficients of terms: which, of which arrays, and whether some add up."""
+
+    kind: str
+    used: tuple[int, ...]
+    has_more: bool
+
+    @property
+    def names(self) -> list[str]:
+        """What is given before the arguments."""
+        return ["places", "further", "targets"] if self.has_more else ["places"]
+
+    def mode(self, sizes: Sequence[Size]) -> Terms:
+        """Return how many there are, by the first sizes of what is given."""
+        return Terms(self.kind, self.used, sizes[0], sizes[1] if self.has_more else 0)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol, TypeAlias
 
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function
 from gradc_ir.core.op import Op
 from gradc_ir.telling.phases import phase

@@ -115,9 +115,10 @@ class _Verifier:
 
     def _attribute(self, node: Node, name: str, attribute: object) -> None:
         if isinstance(attribute, Function):
-            body = id(attribute), self.symbols
+            symbols = self.symbols.union(node.attributes.get("binds", ()))
+            body = id(attribute), symbols
             if body not in self.seen:
-                _Verifier(attribute, self.symbols, self.more, self.seen).run()
+                _Verifier(attribute, symbols, self.more, self.seen).run()
                 self.seen.add(body)
         elif isinstance(attribute, tuple | Expr):
             self._sizes(node, attribute if isinstance(attribute, tuple) else (attribute,))

@@ -88,3 +88,23 @@ def test_axes_of_size_one_need_no_loop() -> None:
     types = [Type(F64, (1, 4, 1))]
     assert str(schedule(function_of(types, body))).count("for ") == 1
     assert_compiled_same(function_of(types, body), [np.array([[[1.0], [-0.0], [2.0], [-1.0]]])])
+
+
+def test_what_is_joined_and_looked_into_is_written_piece_by_piece() -> None:
+    """Pieces that are flattened run over their own axes: no index is divided."""
+    types = [Type(F64, (3, 4)), Type(F64, (5,)), Type(DType.I64, (N,))]
+
+    def body(x, y, at):
+        grid = build.slice(build.pad(x, (1, 1), (5, 6), (1, 1)), (0, 1), (3, 4), (1, 1))
+        flat = [build.reshape(grid * 2.0, (12,)), build.full((1,), 3.0, F64), build.sqrt(y)]
+        turned = build.reshape(build.transpose(x, (1, 0)), (12,))
+        return build.gather(build.concatenate([*flat, turned], 0), [at], (0,))
+
+    function = function_of(types, body)
+    loops = str(schedule(function)).splitlines()
+    assert sum("piece concatenate" in line for line in loops) == 4
+    assert not any("reshape" in line for line in loops)
+    random = np.random.default_rng(0)
+    for count in (0, 1, 40):
+        arrays = [random.normal(size=(3, 4)), random.uniform(size=5), random.integers(0, 30, count)]
+        assert_compiled_same(function, arrays)

@@ -270,6 +270,26 @@ def test_sums_that_run_side_by_side() -> None:
                     assert_same_bits(found, want)
 
 
+def test_lanes_from_anywhere_are_loaded_at_once_or_one_by_one() -> None:
+    types = [Type(DType.F64, (40,)), Type(DType.I64, (21,)), Type(DType.F64, (5, 40))]
+
+    def body(x: Any, at: Any, rows: Any) -> list[Any]:
+        column = build.slice(rows, (0, 3), (5, 1), (1, 1))
+        return [build.gather(x, [at], (0,)) * 2.0, build.reshape(column, (5,)) + 1.0]
+
+    function = function_of(types, body)
+    random = np.random.default_rng(0)
+    arguments = [random.normal(size=40), random.integers(-40, 40, 21), random.normal(size=(5, 40))]
+    wanted = interpret(function, arguments)
+    for gathers in (True, False):
+        machine = Machine(is_wide=True, permutes=True, gathers=gathers)
+        text = lower_nest(schedule(function, choices=Inside()), "test", machine)
+        assert ("insertelement" in text) is not gathers
+        made = Kernel(function, compile_module(text), "test", native=False)
+        for found, want in zip(made(arguments), wanted, strict=True):
+            assert_same_bits(found, want)
+
+
 @pytest.mark.slow
 def test_many_folds_at_once() -> None:
     n = symbol("n")

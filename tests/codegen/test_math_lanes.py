@@ -25,7 +25,7 @@ each_dtype = pytest.mark.parametrize(
 
 
 def arguments(word: str, dtype: DType, count: int = 997) -> list[np.ndarray]:
-    """Return operands: of any bits, of ordinary size, and special ones, in all their pairs."""
+    """Return operands: of any bits, of ordinary size, whole numbers, special ones in all pairs."""
     random = np.random.default_rng(0)
     bits = np.dtype(f"u{dtype.numpy.itemsize}")
     limits = np.finfo(dtype.numpy)
@@ -37,7 +37,9 @@ def arguments(word: str, dtype: DType, count: int = 997) -> list[np.ndarray]:
         any_bits = random.integers(0, np.iinfo(bits).max, count, bits, True).view(dtype.numpy)
         ordinary = random.uniform(-9, 9, count).astype(dtype.numpy)
         tuples = np.meshgrid(*[special] * operands)[k].reshape(-1).astype(dtype.numpy)
-        found.append(np.concatenate([any_bits, ordinary, tuples]))
+        beside_whole = random.uniform(-9, 9, count).astype(dtype.numpy)
+        beside_whole = np.rint(beside_whole) if k else beside_whole
+        found.append(np.concatenate([any_bits, ordinary, beside_whole, tuples]))
     return found
 
 

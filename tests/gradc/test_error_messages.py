@@ -364,3 +364,26 @@ def test_every_class_has_an_entry_in_the_page_of_errors() -> None:
     entries = {line.removeprefix("## ") for line in page.splitlines() if line.startswith("## ")}
     assert classes - {"VerifyError"} <= entries
     assert "VerifyError" in page
+
+
+NOT_AT_HAND = """
+def branching(x):
+    return x if x > 0 else -x
+
+def repeating(x, n):
+    for _ in range(n):
+        x = x * x
+    return x
+"""
+
+
+@pytest.mark.parametrize(("name", "args"), [("branching", (2.0,)), ("repeating", (2.0, 3))])
+def test_code_without_its_source(name: str, args: tuple[Any, ...]) -> None:
+    namespace: dict[str, Any] = {}
+    exec(NOT_AT_HAND, namespace)
+    with pytest.raises(gradc.TraceError) as caught:
+        gradc.compile(namespace[name])(*args)
+    assert caught.value.found[1] == (
+        f"the branches and loops of {name} are Python's: its source is not at hand, or is not "
+        "that of the code that runs; define it in a file or a cell"
+    )

@@ -103,6 +103,17 @@ def test_programs_get_the_bits_of_python(name: str, tmp_path: Path) -> None:
         assert "Stack: at most" in (folder / f"{case.name}.h").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize("name", ["x86-64-v2", "aarch64", "riscv64", "armv7", "windows"])
+def test_short_code_gets_the_bits_of_python(name: str, tmp_path: Path) -> None:
+    machine = MACHINES[name]
+    needed_for(machine)
+    for case in CASES[:4]:
+        options = {"target": machine.triple, "optimize": "size", **machine.options}
+        code, *_ = export(case, tmp_path / case.name, package=True, **options)
+        assert set(undefined(code)) <= set(machine.undefined)
+        assert f"{case.name}: as in Python" in printed(machine, code)
+
+
 @pytest.mark.parametrize("name", MACHINES)
 def test_subnormal_numbers_stay(name: str, tmp_path: Path) -> None:
     """Vectors of 32-bit ARM would take them for 0."""
@@ -158,6 +169,7 @@ def single_square(x: Any) -> Any:
 CORTEX = {"cortex-m4": ("mps2-an386", "fpv4-sp-d16"), "cortex-m7": ("mps2-an500", "fpv5-sp-d16")}
 
 
+@pytest.mark.parametrize("optimize", [None, "size"])
 @pytest.mark.parametrize("cpu", CORTEX)
 @pytest.mark.parametrize(
     ("function", "spec", "outputs"),
@@ -167,7 +179,7 @@ CORTEX = {"cortex-m4": ("mps2-an386", "fpv4-sp-d16"), "cortex-m7": ("mps2-an500"
     ],
 )
 def test_floats_on_microcontrollers(
-    cpu: str, function: Any, spec: str, outputs: tuple[str, ...], tmp_path: Path
+    cpu: str, function: Any, spec: str, outputs: tuple[str, ...], optimize: Any, tmp_path: Path
 ) -> None:
     needed("arm-none-eabi-gcc", "qemu-system-arm")
     code, *_ = gradc.compile(function).export(
@@ -176,6 +188,7 @@ def test_floats_on_microcontrollers(
         outputs=outputs,
         target="thumbv7em-none-eabihf",
         cpu=cpu,
+        optimize=optimize,
         package=True,
         out=tmp_path,
     )

@@ -6,6 +6,7 @@ import os
 import struct
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,16 @@ def undefined(path: Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def rows() -> list[Any]:
+    """Return the rows of the benchmark; those that are others mapped over points are slow."""
+    found = []
+    for row in ROWS:
+        is_mapped = row.name.endswith(("_batch", "_symbolic"))
+        found.append(pytest.param(row, id=row.name, marks=[pytest.mark.slow] * is_mapped))
+    return found
+
+
+@pytest.mark.parametrize("row", rows())
 def test_kernels_of_the_benchmark_refer_to_nothing(row: Row, tmp_path: Path) -> None:
     for dtype in row.dtypes:
         arguments = make_case(row, row.tiny, dtype).arguments

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import gradc
+from gradc.autodiff.batching import jacobian
 
 P = np.linspace(0.1, 1.0, 26)
 
@@ -61,3 +62,22 @@ def test_under_vmap() -> None:
         many = np.stack([P, 2 * P])
         expected = [gradc.jacobian(curves)(p, x) for p in many]
         assert np.allclose(rows(many, x), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_reverse_mode_is_not_built_where_no_call_needs_it(
+    inside: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = []
+    by_rows = jacobian._by_rows
+    monkeypatch.setattr(jacobian, "_by_rows", lambda *given: built.append(1) or by_rows(*given))
+    shared = gradc.jacobian(curves)
+    if inside:
+        shared = gradc.compile(lambda p, x: gradc.jacobian(curves)(p, x) * 1)
+    for count in (30, 40, 9):  # the last one has just enough rows
+        shared(P, points(count))
+    assert not built
+    for count in (8, 40, 1, 0, 7):
+        x = points(count)
+        assert np.array_equal(shared(P, x), gradc.jacobian(lambda p, x: curves(p, x))(P, x))
+    assert built

@@ -35,6 +35,11 @@ OF_NUMBERS = {
     "brenth": (lambda a: optimize.brenth(lambda z: cubic(z, a), -1, 10.0), 1e-11),
     "bisect": (lambda a: optimize.bisect(cubic, -1.0, 10.0, args=(a,)), 1e-11),
     "ridder": (lambda a: optimize.ridder(cubic, -1.0, 10.0, (a,)), 1e-11),
+    "toms748": (lambda a: optimize.toms748(cubic, -1.0, 10.0, (a,)), 1e-11),
+    "toms748 by name": (
+        lambda a: optimize.root_scalar(cubic, (a,), "toms748", bracket=[-1, 10]).root,
+        1e-11,
+    ),
     "newton": (lambda a: optimize.newton(cubic, 3.0, slope, (a,)), 1e-11),
     "halley": (lambda a: optimize.newton(cubic, 3.0, slope, (a,), fprime2=bend), 1e-11),
     "secant": (lambda a: optimize.newton(lambda z: cubic(z, a), 3.0), 1e-11),
@@ -46,7 +51,7 @@ OF_NUMBERS = {
 }
 
 
-SLOW = {"brenth", "bisect", "from two", "ridder"}
+SLOW = {"toms748 by name", "brenth", "bisect", "from two", "ridder"}
 
 
 @pytest.mark.parametrize(
@@ -230,13 +235,38 @@ def test_least_squares() -> None:
     np.testing.assert_allclose(slope, numeric, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.parametrize("k", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_algorithm_748_takes_the_steps_of_scipy(k: int) -> None:
+    functions = [cubic, lambda z, a: np.sin(z - a) + z / 5]
+    for f in functions[: 1 if k == 2 else 2]:
+        found = gradc.compile(
+            lambda a, f=f: optimize.toms748(f, -1.0, 10.0, (a,), k, full_output=True)
+        )
+        for a in (0.3, 1.0, 2.0, 7.3, 1.0 - 2**-30):
+            x, result = found(a)
+            want, wanted = optimize.toms748(f, -1.0, 10.0, (a,), k, full_output=True)
+            # sines may differ in the last bit
+            np.testing.assert_allclose(x, want, rtol=4e-16 if f is cubic else 2e-12)
+            assert (result.iterations, result.converged) == (wanted.iterations, True)
+    x, result = gradc.compile(
+        lambda a: optimize.toms748(cubic, -1.0, 10.0, (a,), full_output=True)
+    )(5000.0)  # both ends have one sign: SciPy raises
+    assert np.isnan(x)
+    assert not result.converged
+
+
 # A wrong use, what it says, and the cure.
 REFUSED = [
     (lambda a: optimize.newton(cubic, a * X), "x0 has to be a number", "gradc.vmap"),
     (
-        lambda a: optimize.root_scalar(cubic, (a,), "toms748", bracket=[0, 1]).root,
-        "with method='toms748' is not supported",
+        lambda a: optimize.root_scalar(cubic, (a,), "muller", bracket=[0, 1]).root,
+        "with method='muller' is not supported",
         'method="brentq"',
+    ),
+    (
+        lambda a: optimize.toms748(cubic, -1.0, 10.0, (a,), k=0),
+        "with k=0 is not supported",
+        "write k=1",
     ),
     (
         lambda a: optimize.fsolve(cubic, [1.0], (a,), full_output=True)[0],

@@ -60,6 +60,51 @@ def test_read_where_it_may_have_no_value(function):
     assert caught.value.at is not None
 
 
+def of_two_words(x):
+    if x > 0:
+        x, how = 2 * x, "up"
+    else:
+        how = "down"
+    return x if how == "up" else -x
+
+
+def of_two_lengths(x):
+    if x > 0:
+        x = 2 * x
+        parts = [x]
+    else:
+        parts = [x, -x]
+    return sum(parts)
+
+
+def of_a_word_inside(x):
+    if x > 0:
+        x = 2 * x
+        made = {"x": x, "how": "up"}
+    else:
+        made = {"x": x, "how": "down"}
+    return made["x"]
+
+
+@pytest.mark.parametrize(
+    ("function", "found"),
+    [
+        (of_two_words, "it is 'up' in one case and 'down' in the other"),
+        (of_two_lengths, "it is a list of 1 in one case and a list of 2 in the other"),
+        (
+            of_a_word_inside,
+            "it is a dict with 'up' in one case and a dict with 'down' in the other",
+        ),
+    ],
+)
+def test_what_is_no_number_in_two_cases(function, found):
+    with pytest.raises(gradc.UnboundError) as caught:
+        gradc.compile(function)(0.5)
+    (where,) = caught.value.found
+    assert where.endswith(found)
+    assert "only numbers and arrays are chosen" in caught.value.help
+
+
 def no_step(x):
     while x < 0.3:
         x = abs(x) * 2 + 0.1

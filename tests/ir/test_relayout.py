@@ -32,6 +32,18 @@ func @f.body(%w: f64[{matrix}], %h: f64[{vector}], %x: f64[{result}]) -> f64[{re
   return %1
 }}
 """
+DESCENT = """
+func @f(%x: f64[n,m], %w: f64[m]) -> f64[m] {
+  %0: f64[m] = scan %x, %w {body = @f.body, consts = 1, carries = 1, length = 3,
+    reverse = false, counted = false, checkpoint = none}
+  return %0
+}
+func @f.body(%x: f64[n,m], %w: f64[m]) -> f64[m] {
+  %0: f64[n] = contract %x, %w {spec = "ij,j->i"}
+  %1: f64[m] = contract %0, %x {spec = "i,ij->j"}
+  return %1
+}
+"""
 WHILE = """
 func @f(%w: f64[6,6], %h: f64[6]) -> f64[6] {
   %0, %1: f64[6], i64 = while %w, %h {condition = @f.condition, condition_consts = 0,
@@ -92,6 +104,22 @@ def test_bits_stay_for_all_sizes(rows: int, columns: int, batch: int, last: bool
     product = f'%0: f64[{result}] = contract %{left}, %{right} {{spec = "{spec}"}}'
     after = turned(SCAN.format(matrix=matrix, vector=vector, result=result, product=product))
     assert products(after) == [spec.replace("ij", "ji")]
+
+
+def scanned(matrix: str, vector: str, result: str, spec: str) -> str:
+    product = f'%0: f64[{result}] = contract %w, %h {{spec = "{spec}"}}'
+    return SCAN.format(matrix=matrix, vector=vector, result=result, product=product)
+
+
+def test_weights_of_any_size_whose_rows_the_loop_carries() -> None:
+    after = turned(scanned("n,n", "n", "n", "ij,j->i"))
+    assert products(after) == ["ji,j->i"]
+
+
+def test_data_of_any_number_of_samples_stay_as_they_are() -> None:
+    """A descent carries weights; a copy of the data would be as large as they are."""
+    after = turned(DESCENT)
+    assert products(after) == ["ij,j->i", "i,ij->j"]
 
 
 def test_in_loops_that_run_while_something_holds() -> None:

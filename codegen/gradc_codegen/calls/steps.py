@@ -8,7 +8,7 @@ thing than it expects ends the plan: the next one is tried.
 
 from __future__ import annotations
 
-import enum
+from enum import IntEnum, IntFlag
 
 # A call that needs more of any of these has no plan.
 MOST_REGISTERS = 64
@@ -16,7 +16,7 @@ MOST_SLOTS = 64
 MOST_HELD = 64
 
 
-class Head(enum.IntEnum):
+class Head(IntEnum):
     """The words before a plan's steps; the names of keyword arguments follow."""
 
     NEXT = 0  # the address of the plan that is tried after it, 0 for none
@@ -27,7 +27,7 @@ class Head(enum.IntEnum):
     NAMES = 5
 
 
-class Step(enum.IntEnum):
+class Step(IntEnum):
     """What a step does; the comment tells its operands."""
 
     # conditions
@@ -80,7 +80,7 @@ class Step(enum.IntEnum):
     RETURN = 26
 
 
-class Form(enum.IntFlag):
+class Form(IntFlag):
     """In which forms a number may be given."""
 
     FLOAT = 1
@@ -89,7 +89,7 @@ class Form(enum.IntFlag):
     INT = 8  # within the range of int32
 
 
-class Output(enum.IntEnum):
+class Output(IntEnum):
     """What an output is to Python: six words, the kind and five operands."""
 
     SCALAR = 0  # its class
@@ -99,7 +99,7 @@ class Output(enum.IntEnum):
     HIDDEN = 3  # a number that is no result
 
 
-class Cell(enum.IntEnum):
+class Cell(IntEnum):
     """The words that all plans of the process share."""
 
     TRACING = 0  # how many functions are being traced: then nothing is called

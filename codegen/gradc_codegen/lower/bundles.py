@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
+from gradc_codegen.lower.elements import Elements
 from gradc_codegen.math import functions
 from gradc_codegen.nest.loop_nest import Statement
 from gradc_codegen.text.module import REGISTER, vector_type
 from gradc_codegen.text.writer import Writer
-from gradc_ir.core.graph import Value
 
 
-def write_bundle(
-    writer: Writer, bundle: Sequence[Statement], operand: Mapping[Value, str]
-) -> dict[Statement, str]:
-    """Write all functions of a bundle; returns the registers of their results.
-
-    ``operand``: the registers of what they are of.
-    """
+def write_bundle(elements: Elements, bundle: Sequence[Statement]) -> dict[Statement, str]:
+    """Write all functions of a bundle; returns the registers of their results."""
+    writer = elements.writer
+    values = dict.fromkeys(value for statement in bundle for value in statement.node.operands)
+    operand = {value: elements.element(value, ()) for value in values}
     dtype = bundle[0].value.type.dtype
     type_ = REGISTER[dtype]
     words = list(dict.fromkeys(statement.node.op.scalar or "" for statement in bundle))

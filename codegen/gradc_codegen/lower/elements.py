@@ -28,6 +28,7 @@ from gradc_codegen.text.division import divide
 from gradc_codegen.text.indices import Lane, is_vector, varies
 from gradc_codegen.text.loads_and_stores import Memory
 from gradc_codegen.text.module import REGISTER, literal
+from gradc_codegen.text.vectors import all_lanes
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size
@@ -257,23 +258,12 @@ class Elements(Addresses):
         type_ = writer.type_of("i64", vector)
         end = writer.spread(length, "i64") if vector else length
         inside = writer.write(vector, f"icmp ult {type_} {wrapped}, {end}")
-        if vector:
-            inside = self._all_lanes(inside)
+        inside = all_lanes(writer, inside)
         (following,) = writer.labels("inside")
         writer.branch(inside, following, "outside")
         writer.start(following)
         self.may_fail = True
         return writer.remember(key, wrapped)
-
-    def _all_lanes(self, condition: str) -> str:
-        """Return whether a condition holds in all lanes that count."""
-        writer = self.writer
-        type_ = writer.type_of("i1", True)
-        if writer.mask is not None:
-            unused = writer.emit_vector(f"xor {type_} {writer.mask}, splat (i1 true)")
-            condition = writer.emit_vector(f"or {type_} {condition}, {unused}")
-        name = f"@llvm.vector.reduce.and.v{writer.lanes}i1"
-        return writer.emit(writer.module.call("i1", name, f"{type_} {condition}"))
 
     # -- reads under a guard -----------------------------------------------------------------------
 

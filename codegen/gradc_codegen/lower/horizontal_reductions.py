@@ -8,11 +8,12 @@ as the lanes of one vector.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gradc_codegen.text.module import shuffle
 from gradc_codegen.text.vectors import element
 from gradc_codegen.text.writer import Writer
+from gradc_ir.classes.quick import dataclass
 
 
 @dataclass(frozen=True)

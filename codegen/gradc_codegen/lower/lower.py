@@ -9,6 +9,7 @@ from gradc_codegen.abi import Signature, Status
 from gradc_codegen.lower.bundles import write_bundle
 from gradc_codegen.lower.elements import Elements
 from gradc_codegen.lower.loops.interior_blocks import with_interior
+from gradc_codegen.lower.loops.masked_sums import MaskedSums
 from gradc_codegen.lower.loops.rare_loops import where_needed
 from gradc_codegen.lower.loops.register_tiles import inner_of, write_tiles
 from gradc_codegen.lower.loops.short_sums import undecided, write_both
@@ -29,7 +30,7 @@ from gradc_codegen.lower.reducing.groups import write_chunk, write_groups
 from gradc_codegen.lower.reducing.running import Running, narrowed
 from gradc_codegen.lower.row_stores import RowStores
 from gradc_codegen.lower.transpose_blocks import transpose
-from gradc_codegen.lower.triangular_bounds import counts
+from gradc_codegen.lower.triangular_bounds import product_of
 from gradc_codegen.lower.whole_arrays import WholeArrays
 from gradc_codegen.nest.carry_storage import Way, ways
 from gradc_codegen.nest.loop_nest import (
@@ -42,13 +43,14 @@ from gradc_codegen.nest.loop_nest import (
     StatementKind,
     Tasks,
 )
-from gradc_codegen.scalar.lower_scalar import lower_scalar, lower_word, select
+from gradc_codegen.nest.strips import bound_by
+from gradc_codegen.scalar.lower_scalar import lower_scalar
 from gradc_codegen.schedule.lanes import functions_among, functions_in
 from gradc_codegen.schedule.schedule import schedule
 from gradc_codegen.storage.buffers import plan
 from gradc_codegen.storage.storage import Plan
 from gradc_codegen.text.indices import Lane
-from gradc_codegen.text.module import ANY_MACHINE, Machine, Module, literal
+from gradc_codegen.text.module import ANY_MACHINE, Machine, Module
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Function, Node
 
@@ -121,6 +123,7 @@ class FunctionLowering:
         self.rows = RowStores(self.writer)
         self._refusals: dict[Status, str] = {}
         self._bodies: dict[tuple[Node, int], Body] = {}
+        self._masked_sums = MaskedSums(self, nest, made)
         self._parts = Parts(self, made, self._begin_part)
         self._in_rest = False
         self.fails = False
@@ -152,26 +155,25 @@ class FunctionLowering:
         """Return a body of a node of control flow as a function of the module."""
         found = self._bodies.get((node, position))
         if found is None:
-            nests = self._nest.bodies[node]
-            found = self._bodies[node, position] = self._write_body(
-                nests[position],
-                self._plan.bodies[node][position],
-                self.writer.runs_often or node.op.name in ("scan", "while"),
-                Way.DOUBLE_BUFFERED in ways(node, nests) and position == len(nests) - 1,
-            )
+            found = self._bodies[node, position] = self._write_body(node, position)
         return found
 
-    def _write_body(self, nest: LoopNest, made: Plan, repeats: bool, swaps: bool) -> Body:
-        """Write a body; ``swaps``: the places of some of its carries change at each step."""
+    def _write_body(self, node: Node, position: int) -> Body:
+        nests = self._nest.bodies[node]
+        nest, made = nests[position], self._plan.bodies[node][position]
         name = self._module.fresh(f"{self._module.name}.body")
-        signature = Signature.of(nest.function, symbols=tuple(self._symbols))
-        inner = FunctionLowering(self._module, name, nest, made, signature, self._symbols)
-        few = functions_among(nest.statements) <= MOST_INLINED
-        inner.writer.runs_often = repeats and few
+        names = (*self._symbols, *bound_by(node))
+        symbols = {symbol: f"%size{i}" for i, symbol in enumerate(names)}
+        signature = Signature.of(nest.function, symbols=names)
+        inner = FunctionLowering(self._module, name, nest, made, signature, symbols)
+        repeats = self.writer.runs_often or node.op.name in ("scan", "while", "strips")
+        inner.writer.runs_often = repeats and functions_among(nest.statements) <= MOST_INLINED
         inner.elements.own = own_place(inner.writer, made, inner.elements.arena)
         given = signature.llvm_parameters_of_body(nest.overwrites)
         parameters = ", ".join([given, *self.runner])
         inner.body_of(nest.body)
+        # the places of some carries change at each step
+        swaps = Way.DOUBLE_BUFFERED in ways(node, nests) and position == len(nests) - 1
         # once it is inlined, LLVM takes two places for apart in all steps that are in one
         self._define(inner, f"@{name}({parameters}){' noinline' if swaps else ''}")
         return Body(f"@{name}", inner.fails, inner.writer.guarded_reads)
@@ -205,6 +207,9 @@ class FunctionLowering:
 
     def body_of(self, body: Sequence[Item]) -> None:
         """Write the items of a loop's body, or of the whole nest."""
+        self._masked_sums.write(body, self._items)
+
+    def _items(self, body: Sequence[Item]) -> None:
         for item in body:
             if isinstance(item, Statement):
                 self._statement(item)
@@ -381,19 +386,13 @@ class FunctionLowering:
         """Write all statements of a bundle when the first one comes."""
         if first is not bundle[0]:
             return
-        values = dict.fromkeys(value for statement in bundle for value in statement.node.operands)
-        operands = {value: self.elements.element(value, ()) for value in values}
-        for statement, register in write_bundle(self.writer, bundle, operands).items():
+        for statement, register in write_bundle(self.elements, bundle).items():
             self._finished(statement, register, [])
 
     def _value(self, statement: Statement, own: list[str]) -> str:
         node = statement.node
         if node.op.name == "contract":
-            dtype = statement.value.type.dtype
-            product = lower_word(self.writer, "mul", dtype, self.elements.operands(node, own))
-            holds = counts(self.writer, node, own)
-            zero = literal(0.0 if dtype.is_float else 0, dtype)
-            return product if holds == "true" else select(self.writer, dtype, holds, product, zero)
+            return product_of(self.writer, node, own, self.elements.operands(node, own))
         return self.elements.compute(node, tuple(own))
 
     def _reduce(self, statement: Statement, own: list[str]) -> None:

@@ -15,7 +15,9 @@ from gradc_ir.core.types import DType
 def write_piece(lowering: Lowering, statement: Statement, own: list[str], storage: Storage) -> None:
     """Put an element of a piece, at the indices of its own dims, where the array has it."""
     node, writer, elements = statement.node, lowering.writer, lowering.elements
-    register = elements.element(node.operands[statement.operand], tuple(own))
+    part = statement.piece
+    assert part is not None  # it is a piece's
+    register = elements.element(part, tuple(own))
     if node.op.name == "set_slice":
         index = [
             writer.add(writer.size(start), writer.multiply(own[axis], str(step)))
@@ -28,7 +30,11 @@ def write_piece(lowering: Lowering, statement: Statement, own: list[str], storag
         ):
             return
         for axis, start in place_of(node, statement.operand).items():
-            along = own[axis] if node.op.name == "concatenate" else "0"
+            along = "0"
+            if part is not node.operands[statement.operand]:
+                along = writer.linear(own, list(part.type.shape))
+            elif node.op.name == "concatenate":
+                along = own[axis]
             index[axis] = writer.add(writer.size(start), along)
     elements.keep(statement.value, tuple(index), register)
 

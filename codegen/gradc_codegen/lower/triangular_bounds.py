@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gradc_codegen.nest.loop_nest import Loop, Statement
-from gradc_codegen.scalar.lower_scalar import lower_word
+from gradc_codegen.scalar.lower_scalar import lower_word, select
 from gradc_codegen.text.indices import is_number, varies
+from gradc_codegen.text.module import literal
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node
 from gradc_ir.core.types import DType
@@ -54,6 +55,14 @@ def counts(writer: Writer, node: Node, own: Sequence[str]) -> str:
         return "true" if holds else "false"
     small, large = (writer.index_vector(at) if varies(at) else at for at in (small, large))
     return lower_word(writer, "le" if condition.may_be_equal else "lt", DType.I64, [small, large])
+
+
+def product_of(writer: Writer, node: Node, own: Sequence[str], operands: list[str]) -> str:
+    """Return the product at the indices of a contraction's own dims, 0 where it does not count."""
+    dtype = node.results[0].type.dtype
+    product = lower_word(writer, "mul", dtype, operands)
+    holds = counts(writer, node, own)
+    return product if holds == "true" else select(writer, dtype, holds, product, literal(0, dtype))
 
 
 def range_of(writer: Writer, loop: Loop, own: Sequence[str]) -> Range | None:

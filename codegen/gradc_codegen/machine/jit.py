@@ -22,8 +22,9 @@ from gradc_codegen.threads import pool
 from gradc_ir.core import foreign
 from gradc_ir.errors import VerifyError
 
-# How hard LLVM tries: a level, or as for long code without loops; None chooses by size.
-Level: TypeAlias = Literal[0, 1, 2, "long"] | None
+# How hard LLVM tries: a level, as for long code without loops, or for short code; None chooses by
+# how long it is.
+Level: TypeAlias = Literal[0, 1, 2, "long", "size"] | None
 
 
 class LoadedModule:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
-from gradc_codegen.machine.optimize import Optimized, effort, optimize, parse
+from gradc_codegen.machine.common import with_common
+from gradc_codegen.machine.optimize import SMALL_ATTRIBUTES, Optimized, effort, optimize, parse
 from gradc_codegen.math.emulation import provided
 from gradc_codegen.math.formulas import contained
 from gradc_codegen.target.target import LOCK, target
@@ -15,7 +17,7 @@ def machine_code(
     cpu: str | None = None,
     triple: str | None = None,
     *,
-    level: int | None = None,
+    level: int | Literal["size"] | None = None,
     exported: Iterable[str] | None = None,
     emulate: bool = False,
 ) -> Optimized:
@@ -28,7 +30,7 @@ def machine_code(
     text: LLVM text of a whole module, or several that become one object file.
     cpu: LLVM's name of a CPU, ``native``, or None for the architecture's baseline (``x86-64-v3``).
     triple: LLVM's name of the target; None for this machine's.
-    level: 0, 1 or 2; None chooses by size.
+    level: 0, 1, 2 or ``"size"``, for short code; None chooses by how long the text is.
     exported: the functions other objects may see; None for all that are not internal in the text.
     emulate: whether functions of the module's own take the place of an fma that the CPU lacks.
 
@@ -40,8 +42,11 @@ def machine_code(
     with LOCK:
         machine_of = target(cpu, triple)
         texts = [text] if isinstance(text, str) else text
-        texts = [provided(contained(text), machine_of, emulate) for text in texts]
+        told = SMALL_ATTRIBUTES if level == "size" else ""
+        texts = [provided(contained(text), machine_of, emulate, told) for text in texts]
         how = effort(texts, level)
+        if exported is not None:
+            texts = with_common(texts)
         # the C functions in front of kernels have looked for the stack on Windows
         attributes = '"no-stack-arg-probe"' if machine_of.format == "coff" else ""
         module = parse(texts, machine_of, how, attributes)

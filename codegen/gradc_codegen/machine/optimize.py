@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Literal
 
 import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
-from gradc_codegen.machine.apart import try_apart
 from gradc_codegen.target.target import (
     LOCK,
     PEEPHOLES,
@@ -25,10 +25,15 @@ from gradc_codegen.target.target import (
     without,
 )
 from gradc_codegen.text.module import AS_WRITTEN, PLAIN_LOOP
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.errors import ExportError, VerifyError
 
 # What every function carries. Added here, not by those who write the text: none can forget it.
 FUNCTION_ATTRIBUTES = 'nounwind "no-builtins"'
+
+# … where code is short before it is fast. That it is as short as can be LLVM is not told: on 32-bit
+# machines it would call the compiler's library to shift 64 bits, and gain a fiftieth elsewhere.
+SMALL_ATTRIBUTES = "optsize"
 
 # Attributes are added to the text: llvmlite 0.47 puts those added to a function on its result.
 # A literal beginning is found at once, the beginnings of all lines one by one.
@@ -72,6 +77,7 @@ class Effort:
 
     ``as_written``: whether code is emitted instruction by instruction, but for math functions.
     ``marked``: whether there are functions that are written as they are to be.
+    ``is_small``: whether short code is worth more than fast code.
     """
 
     pipeline: int
@@ -82,6 +88,7 @@ class Effort:
     keep_apart: bool
     as_written: bool = False
     marked: bool = False
+    is_small: bool = False
 
 
 USUAL = Effort(
@@ -103,6 +110,8 @@ LARGE = Effort(
 # time.
 LONG = replace(LARGE, pipeline=0, as_written=True)
 HUGE = replace(LARGE, pipeline=0, generator=0)
+# Functions stay apart, one of each, but those that are called once; rare ones are optimised.
+SMALL = replace(USUAL, vectorize=False, unroll=False, is_small=True)
 
 # The vectoriser of straight-line code loses numbers before this version of LLVM,
 # docs/decisions/0055-vectors-of-neighbours.md
@@ -110,10 +119,12 @@ _JOINS_NEIGHBOURS = llvm.llvm_version_info[0] >= 22
 _BY_LEVEL = (HUGE, LARGE, USUAL)
 
 
-def effort(texts: Sequence[str], level: int | Effort | None = None) -> Effort:
-    """Return how hard to try: by what the texts are like, or a level 0, 1 or 2."""
+def effort(texts: Sequence[str], level: int | Literal["size"] | Effort | None = None) -> Effort:
+    """Return how hard to try: by what the texts are like, or a level 0, 1, 2 or ``"size"``."""
     if isinstance(level, Effort):
         return level
+    if level == "size":
+        return SMALL
     marked = any(AS_WRITTEN in text for text in texts)
     if level is not None:
         return replace(_BY_LEVEL[level], marked=marked)
@@ -179,7 +190,9 @@ def _with_attributes(text: str, how: Effort, width: int, attributes: str) -> str
         head = match[1]
         apart = how.keep_apart and head.startswith("define internal ")
         more = " noinline" if apart and "inline" not in head else ""
-        if AS_WRITTEN in head:
+        if how.is_small:
+            head, more = head.replace(" optnone", ""), f" {SMALL_ATTRIBUTES}"
+        elif AS_WRITTEN in head:
             more = " optnone"
         elif how.as_written and "@gradc." not in head:
             more = " noinline optnone"
@@ -188,8 +201,10 @@ def _with_attributes(text: str, how: Effort, width: int, attributes: str) -> str
             more += f" alignstack({width})"
         return f"\n{head} {FUNCTION_ATTRIBUTES}{more} {{"
 
-    if how.keep_apart:
+    if how.keep_apart or how.is_small:
         text = text.replace(") alwaysinline\n", ")\n")
+    if how.is_small:
+        text = text.replace(") noinline\n", ")\n")
     # nobuiltin: or calls of constants are computed here, with the libm LLVM was built with
     return _DECLARATION.sub(r"\n\1 nobuiltin", _DEFINITION.sub(define, f"\n{text}"))[1:]
 
@@ -217,6 +232,8 @@ class Optimized:
         Raises ExportError when LLVM cannot make one of it, for a target it is not known to.
         """
         if not self.target.is_proven:
+            from gradc_codegen.machine.apart import try_apart  # few targets need a process
+
             try_apart(str(self.module), self.target, self.how.generator)
         with LOCK, self._options():
             try:

@@ -35,8 +35,10 @@ _DECLARATION = re.compile(rf"^declare [^\n]*@gradc\.(?:{_NAMES})\.[^\n]*\n?", re
 _DTYPES = {"f64": DType.F64, "f32": DType.F32}
 
 
-def provided(text: str, target: Target, emulate: bool = True) -> str:
+def provided(text: str, target: Target, emulate: bool = True, attributes: str = "") -> str:
     """Return the text of a module with functions for what the machine lacks.
+
+    ``attributes`` are what LLVM is told about all functions and may let it lack more.
 
     Raises
     ------
@@ -46,7 +48,7 @@ def provided(text: str, target: Target, emulate: bool = True) -> str:
     lacking = {
         (name, dtype)
         for name, dtype in used
-        if not has_instruction(target, name, _OPERANDS[name], dtype)
+        if not has_instruction(target, name, _OPERANDS[name], dtype, attributes)
     }
     # where there is no arithmetic of doubles at all, there are other functions for it
     if not emulate and any(

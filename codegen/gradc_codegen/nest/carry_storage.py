@@ -88,6 +88,8 @@ def inits(node: Node) -> range:
     if node.op.name == "scan":
         first = int(given["counted"]) + int(given["consts"])
         return range(first, first + int(given["carries"]))
+    if node.op.name == "strips":
+        return range(int(given["consts"]), len(node.operands))
     if node.op.name == "while":
         return range(int(given["condition_consts"]) + int(given["body_consts"]), len(node.operands))
     return range(0)

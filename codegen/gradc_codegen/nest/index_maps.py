@@ -111,7 +111,7 @@ def _reduce(node: Node) -> tuple[IndexMap, ...]:
     return (tuple(next(reduced) if axis in axes else next(kept) for axis in range(rank)),)
 
 
-def _rare_sum(node: Node) -> tuple[IndexMap, ...]:
+def _reduce_from(node: Node) -> tuple[IndexMap, ...]:
     return (*_reduce(node), identity(node.results[0].type.rank))
 
 
@@ -331,7 +331,9 @@ _MAPS = {
     "scatter_set": _scatter,
     "scatter_add": _scatter,
     "reduce_sum": _reduce,
-    "rare_sum": _rare_sum,
+    "rare_sum": _reduce_from,
+    "sum_onto": _reduce_from,
+    "product_onto": _reduce_from,
     "reduce_prod": _reduce,
     "reduce_max": _reduce,
     "reduce_min": _reduce,

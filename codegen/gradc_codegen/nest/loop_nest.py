@@ -45,6 +45,7 @@ class Statement:
     axis_dims: for each axis of the value the dim that is its index, -1 for a computed index.
     sequential: the dim it reduces, or must go through in ascending order; -1 for none.
     operand: the operand that a piece writes.
+    piece: what is computed for it: that operand, or in a flat array what it is a reshape of.
     inputs: the statements it reads, and where.
     sources: the values it reads that no statement computes, and where.
     after: what reads that which it overwrites.
@@ -63,6 +64,7 @@ class Statement:
     axis_dims: tuple[int, ...] = ()
     sequential: int = -1
     operand: int = -1
+    piece: Value | None = None
     # tuples, because most are empty and there are many statements
     inputs: tuple[tuple[Statement, Reading], ...] = ()
     sources: tuple[tuple[Value, Reading], ...] = ()
@@ -344,6 +346,6 @@ def _read(statement: Statement) -> tuple[Value, ...]:
     operands = statement.node.operands
     if statement.kind is StatementKind.BASE:
         return operands[:1]
-    if statement.kind is StatementKind.PIECE:
-        return operands[statement.operand : statement.operand + 1]
+    if statement.piece is not None:
+        return (statement.piece,)
     return operands[1:] if statement.kind is StatementKind.SCATTER else operands

@@ -34,8 +34,8 @@ RARE_SUM = Op(
 
 
 def summands(node: Node) -> tuple[Value, ...]:
-    """Return what a reduction joins, or joins the products of: a flag is not among it."""
-    return node.operands[:1] if node.op is RARE_SUM else node.operands
+    """Return what a reduction joins, or joins the products of: no flag, nothing it goes on from."""
+    return node.operands[:1] if node.op.family == "reduce" else node.operands
 
 
 def flag_of(values: list[Value]) -> Value | None:

@@ -42,6 +42,8 @@ class Choices:
 
     # After this many labels side by side, the rest are scheduled together: time stays linear.
     most_peeled = 8
+    # Whether functions of numbers that do not wait for each other are computed side by side.
+    joins_functions = True
     # What sizes are weighed by.
     estimate = Estimates()
 
@@ -115,7 +117,9 @@ class Choices:
 
 
 class WithoutLanes(Choices):
-    """The default where a machine has no vectors, which LLVM would take apart."""
+    """The default where a machine has no vectors, which LLVM would take apart; or code is short."""
+
+    joins_functions = False
 
     def lanes(self, loop: Loop, block: int) -> bool:
         """No loop runs several iterations at once."""

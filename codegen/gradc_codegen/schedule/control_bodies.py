@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gradc_codegen.arrays.blas import is_choice
+from gradc_codegen.nest.strips import bound_by
 from gradc_codegen.schedule.estimates import Estimates
 from gradc_codegen.schedule.in_place import Links, overwriting, root
 from gradc_codegen.schedule.passes.prepare import preparation
@@ -46,7 +47,8 @@ def draft(
     for node in made.function.nodes:
         if node.op.family == "control":
             inner = blas and not is_choice(node)
-            bodies = tuple(draft(body, estimate, inner, symbols) for body in bodies_of(node))
+            known = (*symbols, *bound_by(node))
+            bodies = tuple(draft(body, estimate, inner, known) for body in bodies_of(node))
             granted = _granted(node, bodies)
             made.bodies[node], made.granted[node] = bodies, granted
             made.links[node] = {
@@ -75,6 +77,9 @@ def first_operand(node: Node, body: int) -> int:
 def _granted(node: Node, bodies: Sequence[Draft]) -> tuple[Mapping[int, int], ...]:
     """Return for each body which parameter each of its results overwrites."""
     given = node.attributes
+    if node.op.name == "strips":
+        consts, carries = given["consts"], len(node.operands) - given["consts"]
+        return (_feasible(bodies[0], _carried(consts, carries)),)
     if node.op.name == "scan":
         return (_feasible(bodies[0], _carried(given["consts"], given["carries"])),)
     if node.op.name == "while":

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc_codegen.nest.loop_nest import Reading, Statement, StatementKind
+from gradc_codegen.nest.strips import goes_on, whole_size
 from gradc_codegen.schedule.barriers import APART
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node
@@ -27,7 +28,7 @@ _JOINED_ONE_BY_ONE = 1.0
 _NEAR = 1 << 17
 # What an outer loop joins to in each iteration must stay near the processor: this many bytes of it.
 LARGEST_STATE = 1 << 17
-_JOINED_IN_ORDER = ("reduce_sum", "rare_sum", "reduce_prod", "contract")
+_JOINED_IN_ORDER = ("reduce_sum", "rare_sum", "reduce_prod", "contract", "sum_onto", "product_onto")
 
 _OPERATIONS = {
     "identity": 0,
@@ -132,7 +133,7 @@ def joins_in_groups(statement: Statement) -> bool:
     """Whether a reduction has partials: the defined order of a float sum or product over 32."""
     if statement.kind is not StatementKind.REDUCE or not joins_in_order(statement):
         return False
-    size = statement.dims[statement.sequential]
+    size = whole_size(statement.node, statement.dims[statement.sequential])
     return not (isinstance(size, int) and size <= reduction.GROUP)
 
 
@@ -141,7 +142,7 @@ def tree_levels(statement: Statement) -> Size:
 
     It is 0 where chunks may as well join the total one after another: for three that is the tree.
     """
-    if not joins_in_groups(statement):
+    if not joins_in_groups(statement) or goes_on(statement.node):
         return 0
     last = (statement.dims[statement.sequential] - 1) // reduction.CHUNK
     return 0 if isinstance(last, int) and last < 3 else sizes.bit_length(last)

@@ -9,10 +9,11 @@ are then put before the update.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from gradc_codegen.nest.carry_storage import is_fill
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import users
 

@@ -6,6 +6,7 @@ they read. All other values are kept: each element is computed once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
 
 from gradc_codegen.nest.index_maps import Fixed, identity, index_maps
@@ -13,12 +14,27 @@ from gradc_codegen.nest.loop_nest import KNOWN, Reading
 from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.cost import operations
 from gradc_ir.core.graph import Node, Value
+from gradc_ir.core.sizes import Size
 
 SOURCES = ("param", "constant")
 # How deep a value is recomputed through others.
 _LONGEST_CHAIN = 24
 
+# Of what is joined so much is kept for a reader of one in so many elements.
+_LEAST_SHARE = 4
+
 Readings: TypeAlias = tuple[tuple[Value, Reading], ...]
+
+
+def looks_into(node: Node, estimate: Callable[[Size], float]) -> bool:
+    """Whether a node reads something joined at indices that are looked up, not just here and there.
+
+    No reader knows then which operand it wants, so these are written one after another.
+    """
+    if node.op.name != "gather" or not node.operands[0].op.joins:
+        return False
+    read, there = node.results[0].type.count, node.operands[0].type.count
+    return _LEAST_SHARE * estimate(read) >= estimate(there)
 
 
 class Recomputed:

@@ -58,7 +58,9 @@ def _scheduled(
     order = overwriting(function, granted, made.links)
     statements = StatementBuilder(function, order, choices).statements
     _mark_sums_of_rows(statements)
-    body = bundled(_Scheduler(choices).arrange(statements, 0, 0))
+    body = _Scheduler(choices).arrange(statements, 0, 0)
+    if choices.joins_functions:
+        body = bundled(body)
     spread(body, choices.lanes, LaneCosts(choices.estimate).staged)
     body = cut(body)
     return LoopNest(function, body, statements, bodies, order.params, order.shares, is_body)

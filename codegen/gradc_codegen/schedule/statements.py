@@ -9,7 +9,7 @@ from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.formulas import formulas_together
 from gradc_codegen.schedule.in_place import Overwriting
 from gradc_codegen.schedule.labels import Labels
-from gradc_codegen.schedule.recompute import SOURCES, Readings, Recomputed
+from gradc_codegen.schedule.recompute import SOURCES, Readings, Recomputed, looks_into
 from gradc_codegen.schedule.updates import find_runs, target_dims
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size
@@ -39,6 +39,9 @@ class StatementBuilder:
         self._labels = Labels(nodes if has_arrays else ())
         self._runs = find_runs(function, overwriting.overwrites)
         self._in_runs = {node for run in self._runs.values() for node in run}
+        self._looked_into = {
+            node.operands[0] for node in nodes if looks_into(node, choices.estimate)
+        }
         self._read = {operand for node in nodes for operand in node.operands}
         # what is read whole must be in memory whole
         self._read_whole = {array for node in nodes if is_whole(node) for array in read_whole(node)}
@@ -77,10 +80,11 @@ class StatementBuilder:
     def _is_in_pieces(self, node: Node) -> bool:
         """Whether each piece of what is joined is written by itself: of many, and of a result.
 
-        Of a stack no reader knows which operand it wants.
+        Of a stack no reader knows which operand it wants, nor where an index is looked up.
         """
         return (
             node.op.name == "stack"
+            or node.results[0] in self._looked_into
             or len(node.operands) > MOST_PIECES_RECOMPUTED
             or node.results[0] not in self._read
         )
@@ -213,6 +217,9 @@ class StatementBuilder:
     ) -> Statement:
         """Return a new statement that writes an operand into its window of a value."""
         part = node.operands[position]
+        is_flat = node.op.name == "concatenate" and part.type.rank == 1
+        if is_flat and part.op.name == "reshape" and part not in self._writers:
+            part = part.operands[0]  # so that no index along it has to be divided
         labels = self._labels.of_axes(part)
         piece = self._new(
             node,
@@ -223,6 +230,7 @@ class StatementBuilder:
             operand=position,
             value=value,
         )
+        piece.piece = part
         self._connect(piece, self._recomputed.of(part))
         return piece
 

@@ -22,6 +22,7 @@ from gradc_codegen.nest.loop_nest import (
     statements_of,
     tasks_of,
 )
+from gradc_codegen.nest.strips import most_bytes
 from gradc_codegen.schedule.cost import joins_in_groups, tree_levels
 from gradc_codegen.storage.lifetimes import Lifetimes
 from gradc_codegen.storage.reuse_outputs import lodge
@@ -299,7 +300,7 @@ def _place_scratch(nest: LoopNest, made: Plan, times: Lifetimes) -> list[Buffer]
             node = statement.node
             wanted: Iterable[Size]
             if node in made.bodies:
-                arenas = [body.bytes for body in made.bodies[node]]
+                arenas = [most_bytes(node, body.bytes) for body in made.bodies[node]]
                 wanted = control_scratch(node, nest.bodies[node], arenas)
             else:
                 wanted = WHOLE[node.op.name].scratch(node)

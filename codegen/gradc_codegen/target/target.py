@@ -7,12 +7,12 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
 from gradc_codegen.target.triple import HELP, normalised
 from gradc_codegen.text.module import REGISTER, Machine, suffix
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ExportError
 from gradc_ir.forks import Depth, hold_across_forks, lock_across_forks
@@ -231,17 +231,20 @@ def target(cpu: str | None = None, triple: str | None = None) -> Target:
 
 
 @functools.cache
-def has_instruction(target: Target, name: str, operands: int, dtype: DType) -> bool:
+def has_instruction(
+    target: Target, name: str, operands: int, dtype: DType, attributes: str = ""
+) -> bool:
     """Whether the machine has instructions for an intrinsic of LLVM, tried by compiling one call.
 
-    If not, the code generator calls the C library's function of the name, or gives up.
+    If not, the code generator calls the C library's function of the name, or gives up; in functions
+    of some ``attributes`` also where the instructions are many.
     """
     if name in ("maximum", "minimum"):
         return target.architecture in _PROVEN
     type_, full = REGISTER[dtype], f"@llvm.{name}.{suffix(dtype)}"
     given = ", ".join(f"{type_} %x{i}" for i in range(operands))
     probe = (
-        f"define {type_} @probe({given}) {{\n"
+        f"define {type_} @probe({given}) {attributes} {{\n"
         f"  %result = call {type_} {full}({given})\n  ret {type_} %result\n}}\n"
         f"declare {type_} {full}({', '.join([type_] * operands)})\n"
     )
@@ -293,11 +296,13 @@ def _assembly(text: str, target: Target) -> str:
         return str(target.machine().emit_assembly(module))
 
 
-def machine_of(target: Target, splits: bool = False) -> Machine:
-    """Return what the text of a module for a target, and for a choice of ``splits``, depends on."""
+def machine_of(target: Target, splits: bool = False, is_small: bool = False) -> Machine:
+    """Return what the text of a module for a target, and for two choices, depends on."""
     is_wide = "+avx512vl" in target.features or target.cpu == "x86-64-v4"
     permutes = "+avx2" in target.features or target.cpu in ("x86-64-v3", "x86-64-v4")
-    return Machine(is_wide, splits, permutes, target.pointer_bits)
+    # AMD's Zen takes 12 cycles for eight numbers, and half of a cycle for one
+    gathers = not target.cpu.startswith("znver")
+    return Machine(is_wide, splits, permutes, target.pointer_bits, is_small, gathers)
 
 
 @functools.cache

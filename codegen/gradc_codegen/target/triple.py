@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 from gradc_ir.errors import ExportError
 
-_SYSTEMS = re.compile(
+# What is not of this machine is read rarely, so these are texts until then.
+_SYSTEMS = (
     r"(linux|windows|win32|mingw32|cygwin|darwin|macosx|macos|ios|tvos|watchos|xros|visionos|"
     r"driverkit|freebsd|netbsd|openbsd|dragonfly|kfreebsd|solaris|illumos|haiku|hurd|fuchsia|"
     r"managarm|aix|zos|rtems|nacl|wasip\d|wasi|emscripten|uefi|serenity|lv2|ps4|ps5|elfiamcu|"
     r"nto|qnx|zephyr)[\d.]*"
 )
-_ENVIRONMENTS = re.compile(
+_ENVIRONMENTS = (
     r"(gnu|musl|eabihf|eabi|android|msvc|cygnus|itanium|coreclr|simulator|macabi|ohos|llvm|"
     r"elf|coff|macho|wasm)\w*[\d.]*"
 )
@@ -32,7 +33,7 @@ _OTHER_NAMES = {
 
 # Processors that C programs run on. For others, such as those of graphics cards, LLVM writes no
 # object file, or one that no linker joins to a program.
-_PROCESSORS = re.compile(
+_PROCESSORS = (
     r"x86_64h?|amd64|i[3-9]86|aarch64(_32)?|arm64(e|_32)?|(arm|thumb)(v\d\w*(\.\w+)*)?|"
     r"riscv(32|64)|wasm(32|64)|powerpc64le|ppc64le|loongarch64|mips64el|mipsel"
 )
@@ -61,7 +62,7 @@ def normalised(text: str) -> str:
     """
     architecture, *rest = text.split("-")
     architecture = _SAME_PROCESSOR.get(architecture, architecture)
-    if not _PROCESSORS.fullmatch(architecture):
+    if not re.fullmatch(_PROCESSORS, architecture):
         raise ExportError(
             f"no kernels are written for {architecture!r}, of the target {text!r}",
             help=f"name a processor that C programs run on; {HELP}",
@@ -69,9 +70,9 @@ def normalised(text: str) -> str:
     system = environment = ""
     vendors: list[str] = []
     for part in rest:
-        if not system and _SYSTEMS.fullmatch(part):
+        if not system and re.fullmatch(_SYSTEMS, part):
             system = part
-        elif not environment and _ENVIRONMENTS.fullmatch(part):
+        elif not environment and re.fullmatch(_ENVIRONMENTS, part):
             environment = part
         elif part == "none" and not system and not environment:
             system = part

@@ -45,11 +45,34 @@ class Memory:
         if not at.mask:
             return writer.emit_vector(f"load {type_}, {at.pointers}, align {dtype.bytes}")
         way = "load" if at.pointers.startswith("ptr") else "gather"
+        if way == "gather" and writer.mask is None and self._loads_one_by_one(dtype):
+            return self._one_by_one(base, position, dtype)
         alignment, rest = f"i32 {dtype.bytes}", f"{type_} zeroinitializer"
         name = f"@llvm.masked.{way}.{at.suffix}"
         return writer.emit_vector(
             writer.module.call(type_, name, at.pointers, alignment, at.mask, rest)
         )
+
+    def _loads_one_by_one(self, dtype: DType) -> bool:
+        """Whether lanes from anywhere are loaded each by itself: only as many as a register has."""
+        machine = self._writer.module.machine
+        return not machine.gathers and self._writer.lanes * dtype.bytes <= machine.vector_bytes
+
+    def _one_by_one(self, base: str, position: str, dtype: DType) -> str:
+        """Write a load of each lane, all of which count, and the vector of them."""
+        writer, element = self._writer, MEMORY[dtype]
+        type_, index_type = writer.type_of(element, True), writer.type_of("i64", True)
+        if isinstance(position, Lane):
+            base = self.pointer(base, position.origin, dtype, inside=False)
+            position = Lane("0", position.step)
+        at, found = writer.index_vector(position), "poison"
+        for lane in range(writer.lanes):
+            place = writer.emit(f"extractelement {index_type} {at}, i64 {lane}")
+            loaded = writer.load(element, self.pointer(base, place, dtype))
+            found = writer.emit_vector(
+                f"insertelement {type_} {found}, {element} {loaded}, i64 {lane}"
+            )
+        return found
 
     def store(
         self, base: str, position: str, dtype: DType, register: str, mask: bool = True

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.types import DType
 
@@ -75,13 +75,18 @@ class Machine:
         has no fused multiply-add.
     permutes: whether an instruction permutes the numbers of a register of 32 bytes, each by an
         index of its own.
+    gathers: whether the instruction that loads lanes from anywhere, if there is one, is quicker
+        than loads of one lane each.
     pointer_bits: how wide a pointer is, and with it C's ``size_t``.
+    is_small: whether its memory is so small that code is short before it is fast.
     """
 
     is_wide: bool = False
     splits: bool = False
     permutes: bool = False
     pointer_bits: int = 64
+    is_small: bool = False
+    gathers: bool = True
 
     @property
     def vector_bytes(self) -> int:

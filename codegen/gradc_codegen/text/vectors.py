@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gradc_codegen.text.indices import is_vector
 from gradc_codegen.text.module import shuffle
 from gradc_codegen.text.writer import Writer
 
@@ -46,3 +47,26 @@ def reduced(
             vector = join(low, high)
     with writer.in_lanes(width):
         return join(element(writer, vector, type_, 0), element(writer, vector, type_, 1))
+
+
+def any_lane(writer: Writer, condition: str) -> str:
+    """Write whether a condition holds in any lane that counts."""
+    if not is_vector(condition):
+        return condition
+    return _over_lanes(writer, "or", writer.masked(condition))
+
+
+def all_lanes(writer: Writer, condition: str) -> str:
+    """Write whether a condition holds in all lanes that count."""
+    if not is_vector(condition):
+        return condition
+    if writer.mask is not None:
+        type_ = writer.type_of("i1", True)
+        unused = writer.emit_vector(f"xor {type_} {writer.mask}, splat (i1 true)")
+        condition = writer.emit_vector(f"or {type_} {condition}, {unused}")
+    return _over_lanes(writer, "and", condition)
+
+
+def _over_lanes(writer: Writer, word: str, condition: str) -> str:
+    name = f"@llvm.vector.reduce.{word}.v{writer.lanes}i1"
+    return writer.emit(writer.module.call("i1", name, f"{writer.type_of('i1', True)} {condition}"))

@@ -17,6 +17,7 @@ from gradc_codegen.nest.loop_nest import (
     statements_of,
 )
 from gradc_codegen.nest.rare_sums import RARE_SUM
+from gradc_codegen.nest.strips import STRIPS
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 
@@ -39,6 +40,8 @@ def items_of(statement: Statement) -> tuple[Items | None, str]:
         if node.op.name == "while" or given["carries"] or given["counted"] or length is None:
             return None, "a step begins where the one before it ends"
         return Items(length, statement), ""
+    if node.op is STRIPS:
+        return None, "its strips go one after another, so that what they make stays in the cache"
     return None, "a branch, of which one side runs"
 
 

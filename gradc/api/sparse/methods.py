@@ -1,12 +1,17 @@
 """The methods of a compiled function that are about sparse derivatives."""
 
+# A method that asks is annotated with what it is to be seen as: it returns what is answered.
+# mypy: disable-error-code="no-any-return"
+
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gradc.api.asks import asks
 from gradc.calls.preconditions import check_mode
 from gradc.calls.signature import Wrt, choose_wrt
+from gradc.runtime.quick_call import Call
 from gradc.traceback import boundary
 from gradc.tracing.captured.top import is_tracing
 from gradc_ir.core.types import Array
@@ -68,21 +73,22 @@ class SparseDerivatives:
         """Return the rows and the columns of what :meth:`jacobian_values` returns."""
         return self._planned("jacobian", wrt, mode, args, kwargs).structure()
 
-    @boundary
+    @asks
     def jacobian_values(
         self,
+        call: Call,
         /,
         *args: Any,
         wrt: Wrt | None = None,
         mode: str = "auto",
         out: Array | None = None,
         **kwargs: Any,
-    ) -> Array:
+    ) -> Callable[..., Array]:
         """Return the elements of the Jacobian that may be other than zero, row by row.
 
         ``mode`` is that of :meth:`jacobian`; ``out`` is written into.
         """
-        return self._planned("jacobian", wrt, mode, args, kwargs).values(out)
+        return self._planned("jacobian", wrt, mode, args, kwargs).prepared(call, out)
 
     @boundary
     def hessian_structure(
@@ -91,15 +97,22 @@ class SparseDerivatives:
         """Return the rows and the columns of what :meth:`hessian_values` returns."""
         return self._planned("hessian", wrt, "auto", args, kwargs).structure(lower=True)
 
-    @boundary
+    @asks
     def hessian_values(
-        self, /, *args: Any, wrt: Wrt | None = None, out: Array | None = None, **kwargs: Any
-    ) -> Array:
+        self,
+        call: Call,
+        /,
+        *args: Any,
+        wrt: Wrt | None = None,
+        out: Array | None = None,
+        **kwargs: Any,
+    ) -> Callable[..., Array]:
         """Return the elements of the Hessian's lower triangle that may be other than zero.
 
         They are in order of rows, those of the diagonal among them. ``out`` is written into.
         """
-        return self._planned("hessian", wrt, "auto", args, kwargs).values(out, lower=True)
+        planned = self._planned("hessian", wrt, "auto", args, kwargs)
+        return planned.prepared(call, out, lower=True)
 
     def _sparse(
         self,
@@ -129,9 +142,9 @@ class SparseDerivatives:
             )
         check_mode(mode)
         owner: Any = self
-        owner, args, chosen = owner._by_variables(args, choose_wrt(wrt, kwargs))
-        found: Planned = owner._plans.find(owner, of, chosen, mode, args, kwargs)
-        return found
+        form, args, chosen = owner._by_variables(args, choose_wrt(wrt, kwargs))
+        found: Planned = form._plans.find(form, of, chosen, mode, args, kwargs)
+        return found if form is owner else found._replace(is_plain=False)
 
 
 def is_spec(given: Sequence[Any], kwargs: dict[str, Any]) -> bool:

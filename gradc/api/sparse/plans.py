@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from gradc.api.sparse.by_seeds import BySeeds
+from gradc.api.sparse.elements import Elements
 from gradc.arguments.flags import exact_key
-from gradc.calls.derivation import Derivation
+from gradc.calls.derivation import VALUE, Derivation
 from gradc.calls.signature import Bound, Wrt, leaves_of
 from gradc.calls.sparse_preconditions import check_matrix, check_sizes, only_leaf
 from gradc.requests.options import Options
 from gradc.requests.request import Request
-from gradc.runtime.derivative_pattern import numbers, passes_of, pattern_of
+from gradc.runtime.derivative_pattern import Making, making_of, numbers, pattern_of
+from gradc.runtime.prepared import Prepared
+from gradc.runtime.quick_call import Call
 from gradc.runtime.specialize import collector_paused, working
 from gradc.scopes import scopes_key
-from gradc.sparsity.compression import Compression, seeds
+from gradc.sparsity.compression import seeds
+from gradc.sparsity.placement import Placement
 from gradc.sparsity.relation import Relation
+from gradc.sparsity.seeds import BySeeds, ByTerms
+from gradc.tracing.captured.captures import SameElements, are_equal
 from gradc.tracing.captured.traced import Traced
 from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import ShapeError, TraceError
@@ -63,43 +68,65 @@ class Owner(Protocol):
     ) -> tuple[Traced, Bound]: ...
 
 
+class Form(NamedTuple):
+    """What computes elements, and what it is given before the arguments: nothing for no element."""
+
+    compiled: Any
+    before: tuple[Array, ...]
+
+
 @dataclass(eq=False)
 class Plan:
-    """The pattern of a derivative, its passes, and what computes its elements.
+    """The pattern of a derivative, and what computes its elements.
 
     Parameters
     ----------
     traced: the function, whose guards must hold.
     shapes: of the captured arrays.
     looked: the integers that the pattern hangs on, by the leaf or, after these, the capture.
-    passes: pattern and colours.
+    stays: guards of them; None where some are arguments.
+    pattern: in canonical form.
+    making: how its elements are made.
     given: the seeds.
     dtype: of the elements, as of the argument.
-    form: takes seeds, places and arguments to elements.
+    compiled: returns what takes seeds, a placement and arguments to elements, as of these.
     """
 
     traced: Traced
     shapes: tuple[tuple[int, ...], ...]
     looked: Mapping[int, Array]
-    passes: Compression
+    stays: tuple[SameElements, ...] | None
+    pattern: Relation
+    making: Making
     given: tuple[Array, ...]
     dtype: np.dtype[Any]
-    form: Any
+    compiled: Callable[[BySeeds | ByTerms], Any]
 
-    @property
-    def pattern(self) -> Relation:
-        """The pattern, in canonical form."""
-        return self.passes.pattern
+    @cached_property
+    def rows(self) -> Array:
+        """The row of each element of the pattern."""
+        return np.repeat(np.arange(self.pattern.shape[0]), np.diff(self.pattern.indptr))
 
     @cached_property
     def lower(self) -> Array:
         """Which elements of the pattern are on the diagonal or below it."""
-        return np.nonzero(self.passes.rows >= self.pattern.indices)[0]
+        return np.nonzero(self.rows >= self.pattern.indices)[0]
 
     @cached_property
-    def lower_places(self) -> Array:
-        """Where these stand among the results of the passes."""
-        return self.passes.places[self.lower]
+    def whole(self) -> Form:
+        """What computes all elements."""
+        return self._form(self.making.placement)
+
+    @cached_property
+    def of_lower(self) -> Form:
+        """What computes those of the lower triangle."""
+        return self._form(self.making.placement.of(self.lower))
+
+    def _form(self, placement: Placement) -> Form:
+        if not len(placement.places):
+            return Form(None, ())
+        by, placement = self.making.of(placement)
+        return Form(self.compiled(by), (*self.given, *placement.arrays))
 
     def fits(self, leaves: Sequence[Array]) -> bool:
         """Whether it serves a call of the same kind: what it has looked at is as it was."""
@@ -113,27 +140,20 @@ class Plan:
             return False
         arrays = [*leaves, *captured]
         return self.shapes == tuple(array.shape for array in captured) and all(
-            np.array_equal(arrays[i], array) for i, array in self.looked.items()
+            are_equal(arrays[i], array) for i, array in self.looked.items()
         )
-
-    def values(
-        self, args: Sequence[Any], kwargs: dict[str, Any], out: Any = None, lower: bool = False
-    ) -> Array:
-        """Return the elements of the pattern, or of its lower triangle, in its order."""
-        places = self.lower_places if lower else self.passes.places
-        if not len(places):
-            return np.zeros(0, self.dtype) if out is None else out
-        more = {} if out is None else {"out": out}
-        found: Array = self.form(*self.given, places, *args, **kwargs, **more)
-        return found
 
 
 class Planned(NamedTuple):
-    """A call, and the plan that serves it."""
+    """A call, and the plan that serves it.
+
+    ``is_plain``: its arguments are those that were passed, in their places.
+    """
 
     plan: Plan
     args: Sequence[Any]
     kwargs: dict[str, Any]
+    is_plain: bool = True
 
     def pattern(self) -> Relation:
         """Return the pattern."""
@@ -142,14 +162,50 @@ class Planned(NamedTuple):
     def structure(self, *, lower: bool = False) -> tuple[Array, Array]:
         """Return the rows and columns of the elements, or of those of the lower triangle."""
         columns = self.plan.pattern.indices
-        rows = self.plan.passes.rows.astype(columns.dtype)
+        rows = self.plan.rows.astype(columns.dtype)
         if lower:
             return rows[self.plan.lower], columns[self.plan.lower]
         return rows, columns.copy()
 
     def values(self, out: Any = None, *, lower: bool = False) -> Array:
         """Return the elements, or those of the lower triangle."""
-        return self.plan.values(self.args, self.kwargs, out, lower)
+        compiled, before = self.plan.of_lower if lower else self.plan.whole
+        if not before:
+            return np.zeros(0, self.plan.dtype) if out is None else out
+        more = {} if out is None else {"out": out}
+        found: Array = compiled(*before, *self.args, **self.kwargs, **more)
+        return found
+
+    def prepared(self, call: Call, out: Any = None, *, lower: bool = False) -> Any:
+        """Return what :meth:`values` does, or its call prepared, so that others like it are quick.
+
+        Those are of the same shapes, and what is looked at outside is as it is. There are none
+        where the pattern hangs on integers that are arguments, which are compared here.
+        """
+        compiled, before = self.plan.of_lower if lower else self.plan.whole
+        stays = self.plan.stays
+        if not before or stays is None or not self.is_plain:
+            return self.values(out, lower=lower)
+        inner = call._replace(learner=None, args=(*before, *self.args))
+        found: Prepared = compiled.answered(VALUE, inner, inner.args, self.kwargs)
+        count, made = len(before), found.made
+        if stays and made is not None:
+            traced = made.traced
+            made = replace(made, traced=replace(traced, guards=(*traced.guards, *stays)))
+
+        def moved(path: tuple[Any, ...]) -> tuple[Any, ...]:
+            return (path[0] - count, *path[1:]) if path and type(path[0]) is int else path
+
+        return found._replace(
+            made=made,
+            inputs=[
+                part._replace(path=(), is_known=True)
+                if i < count
+                else part._replace(path=moved(part.path))
+                for i, part in enumerate(found.inputs)
+            ],
+            others=[(moved(path), value) for path, value in found.others],
+        ).with_out(out)
 
     def matrix(self, out: Any = None) -> Any:
         """Return a csr_array, or ``out`` with the elements in it."""
@@ -258,26 +314,40 @@ class Plans:
         check_matrix(owner.__name__, asked.of, traced)
         captured = [capture.read() for capture in traced.captures]
         looked: dict[int, Array] = {}
-        found = pattern_of(
-            traced.function, asked.of, leaf, owner.options, [*fixed.leaves, *captured], looked
-        )
+        arrays = [*fixed.leaves, *captured]
+        found = pattern_of(traced.function, asked.of, leaf, owner.options, arrays, looked)
+        request = Request(asked.of, (leaf,), asked.mode, owner.options)
+        making = making_of(found, traced.function, request, arrays, looked)
         types = traced.function.param_types[leaf], traced.function.result_types[0]
-        passes = passes_of(found, asked.of, *types, asked.mode)
-        given = tuple(
-            seeds(colours, type_.dtype.numpy).reshape((-1, *numbers(type_.shape)))
-            for colours, type_ in zip((passes.by_columns, passes.by_rows), types)
-            if colours.max(initial=-1) >= 0
-        )
-        has = passes.forward_passes > 0, passes.reverse_passes > 0
+        given: tuple[Array, ...] = ()
+        if making.passes is not None:
+            colours = making.passes.by_columns, making.passes.by_rows
+            given = tuple(
+                seeds(own, type_.dtype.numpy).reshape((-1, *numbers(type_.shape)))
+                for own, type_ in zip(colours, types)
+                if own.max(initial=-1) >= 0
+            )
         static = owner._parameters.static
-        kind = (asked.of, asked.wrt, has, static)
-        if kind not in self._forms:
-            function = BySeeds(owner.__wrapped__, static, asked.of, asked.wrt, *has)
-            self._forms[kind] = owner.like(function, static)
+
+        def compiled(by: BySeeds | ByTerms) -> Any:
+            kind = (asked.of, asked.wrt, by, static)
+            if kind not in self._forms:
+                function = Elements(owner.__wrapped__, static, asked.of, asked.wrt, by)
+                self._forms[kind] = owner.like(function, static)
+            return self._forms[kind]
+
         # fixed leaves are flags of the call, whose places among the arrays are other ones
         looked = looked if fixed is bound else _by_first_leaves(looked, fixed, bound)
         shapes = tuple(array.shape for array in captured)
-        return Plan(traced, shapes, looked, passes, given, types[0].dtype.numpy, self._forms[kind])
+        dtype = types[0].dtype.numpy
+        first = len(bound.leaves)
+        stays = tuple(
+            SameElements(traced.captures[i - first].name, array, traced.captures[i - first].fetch)
+            for i, array in looked.items()
+            if i >= first
+        )
+        known = stays if len(stays) == len(looked) else None
+        return Plan(traced, shapes, looked, known, found, making, given, dtype, compiled)
 
 
 def pattern_of_spec(owner: Owner, specs: Sequence[str], of: str, wrt: Wrt) -> Relation:

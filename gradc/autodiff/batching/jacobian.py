@@ -11,7 +11,8 @@ from gradc.autodiff.batching.compressed import compressed
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.parameters import parameters
 from gradc.autodiff.reverse import vjp
-from gradc.sparsity.seeds import Seeds
+from gradc.autodiff.terms.leaves import by_terms
+from gradc.sparsity.seeds import Seeds, Terms
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.core.graph import Function, Value
@@ -19,10 +20,15 @@ from gradc_ir.core.sizes import Size, at_least
 from gradc_ir.core.types import DType, Type
 from gradc_ir.graphs.subgraph import drop_results
 
+# Of so many columns fewer rows, which take reverse mode, may have a kernel of their own.
+_FEW_COLUMNS = 32
+
 Blocks: TypeAlias = dict[tuple[int, int], Value]  # by the result and the parameter
 
 
-def jacobian(function: Function, wrt: Sequence[int], mode: str | Seeds = "auto") -> Function:
+def jacobian(
+    function: Function, wrt: Sequence[int], mode: str | Seeds | Terms = "auto"
+) -> Function:
     """Return the function of the Jacobians of every float result by every parameter in ``wrt``.
 
     The new function has the same parameters; its results are, for each result r in order and each
@@ -31,13 +37,15 @@ def jacobian(function: Function, wrt: Sequence[int], mode: str | Seeds = "auto")
     element), or ``"auto"``: forward where inputs are not more than results. Where only the sizes
     of a call decide that, the function holds both and chooses between them as it is called, so
     what it computes is the same as with these sizes static. With seeds it is of one parameter, see
-    :func:`~gradc.autodiff.batching.compressed.compressed`.
+    :func:`~gradc.autodiff.batching.compressed.compressed`; with terms, too, see
+    :func:`~gradc.autodiff.terms.leaves.by_terms`.
     """
     if isinstance(mode, Seeds):
         return compressed(function, wrt[0], mode)
-    results = [i for i, type_ in enumerate(function.result_types) if type_.dtype.is_float]
-    inputs = sum((function.param_types[i].count for i in wrt), start=0)
-    outputs = sum((function.result_types[i].count for i in results), start=0)
+    if isinstance(mode, Terms):
+        return by_terms(function, wrt[0], mode)
+    results = _results_of(function)
+    inputs, outputs = _counts(function, wrt)
     if mode == "forward" or (mode == "auto" and at_least(outputs, inputs)):
         return _by(_by_columns, function, wrt, results)
     if mode == "reverse" or at_least(inputs, outputs + 1):
@@ -49,6 +57,28 @@ def jacobian(function: Function, wrt: Sequence[int], mode: str | Seeds = "auto")
         fewer = build.ge(build.size_value(outputs), build.size_value(inputs))
         found = build.cond(fewer, forward, reverse, params)
         return _named(builder, function, params, found)
+
+
+def rows_of_forward(function: Function, wrt: Sequence[int]) -> tuple[Size, int] | None:
+    """Return how many rows there are, and from how many on the mode is forward, if there are few.
+
+    None where the sizes of a call do not decide it, or where many a number of rows is for reverse.
+    """
+    inputs, outputs = _counts(function, wrt)
+    if isinstance(outputs, int) or not isinstance(inputs, int) or inputs > _FEW_COLUMNS:
+        return None
+    return None if at_least(outputs, inputs) else (outputs, inputs)
+
+
+def _results_of(function: Function) -> list[int]:
+    return [i for i, type_ in enumerate(function.result_types) if type_.dtype.is_float]
+
+
+def _counts(function: Function, wrt: Sequence[int]) -> tuple[Size, Size]:
+    """Return how many elements what is differentiated by has, and how many the results."""
+    inputs = sum((function.param_types[i].count for i in wrt), start=0)
+    outputs = sum((function.result_types[i].count for i in _results_of(function)), start=0)
+    return inputs, outputs
 
 
 def _by(

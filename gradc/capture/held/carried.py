@@ -7,7 +7,7 @@ found it in is handed on.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FrameType
 from typing import Any
 
@@ -25,6 +25,7 @@ from gradc.tracing.checks.checks import Failure, Key, blank, failure_in
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import MAY_BE, make, read, root
 from gradc.tracing.rewriting.site import Site
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Value
 
 

@@ -10,7 +10,7 @@ import collections
 import functools
 import types
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from gradc.capture.held.iterators import HeldIterator
 from gradc.capture.held.nests import attributes, has_attributes, set_attributes
 from gradc.tracing import Tracer
 from gradc.tracing.core.tracer import root
+from gradc_ir.classes.quick import dataclass
 
 # In place of what is not there: an unbound variable, an empty cell, a missing entry.
 ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "<nothing>"})()

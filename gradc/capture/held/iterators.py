@@ -6,8 +6,9 @@ import gc
 import itertools
 import operator
 import types
-from dataclasses import dataclass
 from typing import Any
+
+from gradc_ir.classes.quick import dataclass
 
 # They tell by their text where they stand.
 _BY_TEXT = (itertools.count, itertools.repeat)

@@ -8,7 +8,7 @@ from typing import Any
 
 from gradc.capture.held.heap import ABSENT, NOTHING
 from gradc.capture.held.leaves import common_type, same_leaf, type_of
-from gradc.capture.held.nests import LEAF, Nest, rebuilt, take_apart
+from gradc.capture.held.nests import LEAF, Nest, rebuilt, take_apart, told_apart
 from gradc.capture.held.recording import Recording
 from gradc.control.leaf_types import LeafType
 from gradc.tracing import Tracer
@@ -18,13 +18,25 @@ from gradc_ir.core.types import Type
 
 Make = Callable[[Sequence[Tracer]], Any]
 
+_ONE_KIND = (
+    "only numbers and arrays are chosen while the function runs: let it be one, of one shape and "
+    "dtype, in every case, or do in the branch what is done by it"
+)
+
 
 class Unlike(Exception):
-    """Two values that no one value can stand for."""
+    """Two values that no one value can stand for.
 
-    def __init__(self, why: str) -> None:
+    Parameters
+    ----------
+    why: what they are.
+    cure: what to do for a variable that would be one of them; None for what always helps.
+    """
+
+    def __init__(self, why: str, cure: str | None = None) -> None:
         super().__init__(why)
         self.why = why
+        self.cure = cure
 
 
 @dataclass
@@ -58,7 +70,8 @@ class Joining:
         nest, leaves = take_apart(left)
         other, others = take_apart(right)
         if nest != other:
-            raise Unlike(f"it is {nest} in one case and {other} in the other")
+            one, second = told_apart(nest, other)
+            raise Unlike(f"it is {one} in one case and {second} in the other", _ONE_KIND)
         return self._nested(nest, list(zip(leaves, others)))
 
     def pair(self, left: Any, right: Any, leaf_type: LeafType) -> int:
@@ -87,7 +100,7 @@ class Joining:
             one, other = map(str, kinds)
             if one == other:
                 one, other = repr(left), repr(right)
-            raise Unlike(f"it is {one} in one case and {other} in the other")
+            raise Unlike(f"it is {one} in one case and {other} in the other", _ONE_KIND)
         position = self.pair(left, right, leaf_type)
         return lambda results: self._aliased(position, results)
 

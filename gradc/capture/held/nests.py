@@ -70,6 +70,30 @@ class Nest:
 LEAF = Nest("leaf")
 
 
+def told_apart(one: Nest, other: Nest) -> tuple[str, str]:
+    """Return what a user calls two unequal nests, so that it shows what is unequal."""
+    texts = str(one), str(other)
+    if texts[0] != texts[1]:
+        return texts
+    if one.kind == "fixed":
+        return _short(one.what), _short(other.what)
+    if len(one.parts) != len(other.parts):
+        return tuple(f"{texts[0]} of {len(nest.parts)}" for nest in (one, other))  # type: ignore
+    for part, second in zip(one.parts, other.parts):
+        if part != second:
+            inner = told_apart(part, second)
+            return f"{texts[0]} with {inner[0]}", f"{texts[1]} with {inner[1]}"
+    return tuple(f"{texts[0]} made with {_short(nest.what)}" for nest in (one, other))  # type: ignore
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+_LONGEST = 40
+
+
 def same_thing(left: Any, right: Any) -> bool:
     """Whether two values that are no numbers are the same to a program."""
     if left is right:

@@ -19,8 +19,10 @@ from gradc_ir.errors import UnboundError
 LEFT_EARLY = "a step that is left early gives it no value"
 
 
-def say_unbound(frame: FrameType, site: Site, name: str, why: str) -> None:
+def say_unbound(frame: FrameType, site: Site, name: str, why: str, cure: str | None = None) -> None:
     """Note why a variable is unbound from here on; asking for it is then an error with that.
+
+    ``cure`` is what to do about it, None for to assign to it in every case.
 
     Raises TraceError at once in a function that might catch Python's own error, and for what a
     function returns.
@@ -36,7 +38,7 @@ def say_unbound(frame: FrameType, site: Site, name: str, why: str) -> None:
             f"{name} has no value of one kind after the {site.kind} of line {site.line}: {why}",
             help=f"assign to {name} in every case",
         )
-    running().root.unbound[frame.f_code, name] = site, why
+    running().root.unbound[frame.f_code, name] = site, why, cure
 
 
 def check_made(site: Site, names: Sequence[str], steps: Value) -> None:

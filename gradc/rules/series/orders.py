@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from gradc.rules.series import numbers, precise
 from gradc.rules.series.numbers import Known, Number, magnitude, quotient
 from gradc.rules.series.region import Region
 from gradc.rules.series.steps import CONSTANT, VARIABLE, Step
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import Array
 

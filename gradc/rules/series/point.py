@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from gradc.rules.series.precise import Context, Precise
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import Array
 
 

@@ -26,8 +26,6 @@ def _method(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Announce how one of SciPy's methods goes on, with the signature that all of them have."""
 
     def announce(search: Callable[..., Any]) -> Callable[..., Any]:
-        title = f"scipy.optimize.{name}"
-
         @scipy_function(f"optimize.{name}", calls=True)
         def record(
             f: Any,
@@ -40,22 +38,40 @@ def _method(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             full_output: bool = False,
             disp: bool = True,
         ) -> Any:
-            first, last = one_number(title, "a", a), one_number(title, "b", b)
-            equation = of_number(title, f, 0.5 * (first + last), args)
-            limit = iterations(title, maxiter)
-            kind = equation.unknowns.dtype.numpy
-            ends = [fixed(end).astype(kind) for end in (first, last)]
-
-            def value(x: Any) -> Any:
-                return equation(x, *equation.fixed)
-
-            x, steps, found = search(value, *ends, xtol, rtol, limit)
-            x = root_found(equation, name, x, found)
-            return (x, RootResults(x, steps, found)) if full_output else x
+            return between(search, name, f, (a, b), args, (xtol, rtol, maxiter), full_output)
 
         return record
 
     return announce
+
+
+def between(
+    search: Callable[..., tuple[Any, Any, Any]],
+    name: str,
+    f: Any,
+    ends: tuple[Any, Any],
+    args: Any,
+    limits: tuple[Any, Any, Any],
+    full_output: bool,
+) -> Any:
+    """Return what a method of a name returns, by its search between two ends.
+
+    ``limits`` are tolerances, absolute and relative, and how many steps it may take.
+    """
+    title = f"scipy.optimize.{name}"
+    first, last = one_number(title, "a", ends[0]), one_number(title, "b", ends[1])
+    equation = of_number(title, f, 0.5 * (first + last), args)
+    xtol, rtol, maxiter = limits
+    limit = iterations(title, maxiter)
+    kind = equation.unknowns.dtype.numpy
+    begun = [fixed(end).astype(kind) for end in (first, last)]
+
+    def value(x: Any) -> Any:
+        return equation(x, *equation.fixed)
+
+    x, steps, found = search(value, *begun, xtol, rtol, limit)
+    x = root_found(equation, name, x, found)
+    return (x, RootResults(x, steps, found)) if full_output else x
 
 
 def _apart(one: Any, other: Any) -> Any:

@@ -25,7 +25,7 @@ from gradc.tracing.core.source import trace_error
 from gradc.tracing.registry.scipy_function import FUNCTIONS, scipy_function
 
 _TITLE = "scipy.optimize.root_scalar"
-_BETWEEN = ("bisect", "brentq", "brenth", "ridder")
+_BETWEEN = ("bisect", "brentq", "brenth", "ridder", "toms748")
 _FROM = ("newton", "secant", "halley")
 
 
@@ -61,7 +61,9 @@ def root_scalar(
             RTOL if rtol is None else rtol,
             STEPS if maxiter is None else maxiter,
         )
-        found: RootResults = FUNCTIONS[f"scipy.optimize.{name}"](f, a, b, args, *tols, True)[1]
+        more = (1,) if name == "toms748" else ()  # how many steps of Newton's method
+        passed = (f, a, b, args, *more, *tols, True)
+        found: RootResults = FUNCTIONS[f"scipy.optimize.{name}"](*passed)[1]
         return found
     if x0 is None:
         raise trace_error(f"{_TITLE}: {name} needs a start", help="write x0=, or bracket=[a, b]")
@@ -80,8 +82,8 @@ def _method(method: Any, bracket: Any, fprime: Any, fprime2: Any, x1: Any) -> st
     if name not in (*_BETWEEN, *_FROM):
         raise refuse(
             f"{_TITLE} with method={method!r:.60}",
-            'write method="brentq", "brenth", "ridder" or "bisect", or "newton", "secant" or '
-            '"halley"',
+            'write method="brentq", "brenth", "ridder", "bisect" or "toms748", or "newton", '
+            '"secant" or "halley"',
         )
     return name
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from gradc.tracing.advice.suggest_loop import fori_loop_text, names, while_loop_text, written
 from gradc.tracing.core import source
+from gradc.tracing.rewriting.rewrite import why_as_it_is
 
 # Line, last line, column and last column, as Python has them of an instruction.
 Span: TypeAlias = tuple[int | None, int | None, int | None, int | None]
@@ -47,6 +48,18 @@ def instead_of_range() -> str:
         return ""
 
     return _instead(reworded)
+
+
+def why_it_is_asked() -> str:
+    """Return why the branches and loops of the code that runs are Python's own, or no text.
+
+    Others are part of the graph, and ask for nothing.
+    """
+    frame = source.user_frame()
+    why = "" if frame is None else why_as_it_is(frame.f_code)
+    if frame is None or not why:
+        return ""
+    return f"the branches and loops of {frame.f_code.co_qualname} are Python's: {why}"
 
 
 def _instead(reworded: Callable[[ast.AST, Span], str]) -> str:

@@ -21,7 +21,7 @@ from gradc.tracing.core.tracer import Tracer, read
 from gradc.tracing.indexing import indexing
 
 
-def _number(self: Tracer, what: str, cure: str) -> Any:
+def _number(self: Tracer, what: str, cure: str, why: str = "") -> Any:
     known = self.known
     if known is not None and known.size == 1:
         return known.item()
@@ -31,9 +31,10 @@ def _number(self: Tracer, what: str, cure: str) -> Any:
             found=f"array: {self.type}",
             help=cure,
         )
+    need_number(self, what)
     raise trace_error(
         f"{what} of a traced value is not known while the function is traced",
-        found=f"value: {self.type}",
+        found=filter(None, (f"value: {self.type}", why)),
         help=cure,
     )
 
@@ -42,9 +43,14 @@ def _bool(self: Tracer) -> bool:
     known = self.known
     if known is not None and known.size == 1:
         return bool(known.item())
-    from gradc.tracing.advice.suggest_where import instead_of_truth  # only an error needs it
-
     several = known is not None or self.type.count != 1
+    if not several:
+        need_number(self, "a truth value")
+    from gradc.tracing.advice.suggest_where import (  # only an error needs it
+        instead_of_truth,
+        why_it_is_asked,
+    )
+
     where = instead_of_truth(several)
     choose = where or "write np.where(condition, x, y), or gradc.cond(condition, f, g)"
     if several:
@@ -55,7 +61,7 @@ def _bool(self: Tracer) -> bool:
         )
     raise trace_error(
         "the truth value of a traced value is not known while the function is traced",
-        found=f"value: {self.type}",
+        found=filter(None, (f"value: {self.type}", why_it_is_asked())),
         help=f"{choose}{_SEPARATORS[bool(where)]}{_STATIC}",
     )
 
@@ -85,8 +91,6 @@ def _index(self: Tracer) -> int:
             help="cast it where an integer is wanted: x.astype(np.int64)",
         )
 
-    if self.known is None:
-        need_number(self)
     return int(_number(self, "a Python integer", _KNOWN_NUMBERS))
 
 
@@ -94,9 +98,13 @@ def steps_of_range(bound: Any) -> int:
     """Return a bound of a range as Python's; refuse a traced one: that loop is one of gradc's."""
     if type(bound) is not Tracer or bound.known is not None or not bound.type.dtype.is_integer:
         return operator.index(bound)
-    from gradc.tracing.advice.suggest_where import instead_of_range  # only an error needs it
+    from gradc.tracing.advice.suggest_where import (  # only an error needs it
+        instead_of_range,
+        why_it_is_asked,
+    )
 
-    return int(_number(bound, "a Python integer", instead_of_range() or _KNOWN_NUMBERS))
+    cure = instead_of_range() or _KNOWN_NUMBERS
+    return int(_number(bound, "a Python integer", cure, why_it_is_asked()))
 
 
 _KNOWN_NUMBERS = (
@@ -158,7 +166,7 @@ def _array(self: Tracer, dtype: Any = None, copy: Any = None) -> Any:
 
 def _hash(self: Tracer) -> int:
     if self.known is None and self.type.dtype.is_integer:
-        need_number(self)
+        need_number(self, "hash()")
     raise trace_error(
         "a traced value was used as a key of a dict or an element of a set",
         found=f"value: {self.type}",

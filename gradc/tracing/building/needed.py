@@ -1,19 +1,28 @@
-"""Where Python needs a number: it may be known if it is made of Python ints among the arguments."""
+"""Where Python needs a number: known if it is made of Python ints of the call, or of sizes."""
 
 from __future__ import annotations
 
-from gradc.tracing.core.signals import NeedsNumber
+from gradc.tracing.core import source
+from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import Tracer, read
 from gradc_ir.core.graph import Value
 
 
-def need_number(tracer: Tracer) -> None:
-    """Raise NeedsNumber where a traced number is computed from Python ints of the call alone."""
+def need_number(tracer: Tracer, what: str) -> None:
+    """Have the trace begin again, with what a traced number is computed from given, where it can.
+
+    Parameters
+    ----------
+    tracer: the number.
+    what: who needs it, such as ``"range()"``.
+
+    Raises NeedsNumber for one of Python ints among the arguments, and of sizes; NeedsConcreteSize
+    for one of symbolic sizes alone. Numbers of arrays are not known before the function runs.
+    """
     root = running().root
-    if not root.python_ints:
-        return
     found: set[int] = set()
+    size = None
     waiting: list[Value] = [read(tracer)]
     met = set(waiting)
     while waiting:
@@ -25,8 +34,12 @@ def need_number(tracer: Tracer) -> None:
         operands = value.node.operands if outside is None else (outside,)
         if not operands and value.op.name == "param":
             return  # of an array, or of a loop
+        if value.op.name == "size":
+            size = value.node.attributes["size"]
         new = [operand for operand in operands if operand not in met]
         met.update(new)
         waiting += new
     if found:
         raise NeedsNumber(tuple(sorted(found)))
+    if size is not None:
+        raise NeedsConcreteSize(size, what, source.location())

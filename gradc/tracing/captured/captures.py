@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from gradc.arguments.flags import exact_key
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import TraceError
 
@@ -82,6 +83,13 @@ class SameObject(Guard):
         return now is self.value
 
 
+def are_equal(now: Array, before: Array) -> bool:
+    """Whether arrays have the same elements."""
+    if now.dtype is before.dtype and now.dtype.kind in "ib" and now.shape == before.shape:
+        return now.tobytes() == before.tobytes()  # a third of the time of the comparison below
+    return np.array_equal(now, before)
+
+
 class SameElements(Guard):
     """An array reached by name whose elements decide shapes; the graph is made for these."""
 
@@ -90,4 +98,4 @@ class SameElements(Guard):
 
     def accepts(self, now: Any) -> bool:
         """Whether it is an array of the same elements."""
-        return isinstance(now, np.ndarray) and np.array_equal(now, self.value)
+        return isinstance(now, np.ndarray) and are_equal(now, self.value)

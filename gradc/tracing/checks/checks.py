@@ -8,11 +8,12 @@ any others.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from gradc.tracing.core.state import Trace, running
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Array, DType, Type

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gradc.tracing.core.state import Trace, running
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import Array
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from gradc.arguments import pytree
 from gradc.arguments.flags import Static
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import DType, Type, dtype_of
 from gradc_ir.errors import TraceError
 
@@ -33,6 +34,9 @@ class PythonNumber:
     def type(self) -> Type:
         """The type of the parameter."""
         return Type(self.dtype)
+
+
+pytree.know_leaves(PythonNumber)
 
 
 _KINDS: dict[DType, type] = {DType.F64: float, DType.I64: int, DType.BOOL: bool}

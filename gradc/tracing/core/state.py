@@ -72,8 +72,8 @@ class Trace:
         self.least: dict[Size, int] = {}
         self.leaves_less = False
         self.wide_integers: set[Value] = set()
-        # variables that a branch or a loop left unbound, by code and name: where, and why
-        self.unbound: dict[tuple[Any, str], tuple[Any, str]] = {}
+        # variables that a branch or a loop left unbound, by code and name: where, why, the cure
+        self.unbound: dict[tuple[Any, str], tuple[Any, str, str | None]] = {}
         # values of variables that are there only where a block was not left, by their ids
         self.partial: dict[int, Any] = {}
         # the user's functions whose code was rewritten

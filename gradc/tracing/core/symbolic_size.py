@@ -128,11 +128,16 @@ class SymbolicSize:
 def _is_positive(size: Size) -> bool:
     """Whether a size is above zero: certainly, or as all are that this trace serves.
 
-    Whether arrays are empty has one usual answer. A trace that may leave the others to another one
-    goes on with it, for any size that is a product of symbols.
+    Whether arrays are empty has one usual answer.
     """
-    if sizes.at_least(size, 1):
-        return True
+    return sizes.at_least(size, 1) or leaves_below(size, 1)
+
+
+def leaves_below(size: Size, number: int) -> bool:
+    """Whether this trace leaves sizes below a number to another one, from here on.
+
+    A trace that may do so goes on with the usual case, for any size that is a product of symbols.
+    """
     trace = current()
     if isinstance(size, int) or trace is None or not trace.root.leaves_less:
         return False
@@ -140,7 +145,7 @@ def _is_positive(size: Size) -> bool:
     told = {name for param in trace.root.params for name in param.type.symbols}
     if more or coefficient < 1 or not told.issuperset(map(str, monomial)):
         return False
-    trace.root.least[size] = max(1, trace.root.least.get(size, 1))
+    trace.root.least[size] = max(number, trace.root.least.get(size, number))
     return True
 
 

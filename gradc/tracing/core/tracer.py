@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from gradc.arguments import pytree
 from gradc.tracing.captured.top import state
 from gradc.tracing.core.materialise import constant_value
 from gradc.tracing.core.source import shape_error, trace_error
@@ -112,6 +113,9 @@ class Tracer:
     def symbolic(self) -> bool:
         """Whether a size of the shape is a symbol."""
         return any(not isinstance(size, int) for size in self._type.shape)
+
+
+pytree.know_leaves(Tracer)
 
 
 _NO_FORMS: frozenset[int] = frozenset()

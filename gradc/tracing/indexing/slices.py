@@ -70,7 +70,7 @@ def _bound(end: Any) -> Any:
     if isinstance(end, Tracer):
         known = end.known
         if known is None:
-            need_number(end)
+            need_number(end, "a slice")
             raise trace_error(
                 "a slice cannot begin or end at a traced value: its length would not be known",
                 help="for a window of fixed length write x[i + np.arange(length)]",

@@ -7,7 +7,7 @@ import inspect
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from gradc.tracing.lens.user_classes import see_named_tuples
 from gradc.tracing.record import debug_print
 from gradc.tracing.record.argument_names import names_of_arguments
 from gradc.tracing.record.unbound import unbound_error
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size

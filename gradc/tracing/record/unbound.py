@@ -25,12 +25,12 @@ def unbound_error(error: NameError, trace: Trace) -> UnboundError | None:
     found = None if step is None else trace.unbound.get((step.tb_frame.f_code, name))
     if found is None:
         return None
-    site, why = found
+    site, why, cure = found
     return UnboundError(
         f"{name} has no value here in every case",
         at=location_of(error),
         found=f"{_place(site)}: {why}",
-        help=f"assign to {name} before it, or in every case",
+        help=cure or f"assign to {name} before it, or in every case",
     )
 
 

@@ -32,7 +32,9 @@ class Rewritten:
     note: str = ""
 
 
-_NO_SOURCE = "its source is not at hand, or is not that of the code that runs"
+_NO_SOURCE = (
+    "its source is not at hand, or is not that of the code that runs; define it in a file or a cell"
+)
 _known: dict[int, Rewritten] = {}
 
 
@@ -43,6 +45,12 @@ def rewritten(function: FunctionType) -> Rewritten:
     if found is None or found.original is not code:
         found = _known[id(code)] = _rewrite(function)
     return found
+
+
+def why_as_it_is(code: CodeType) -> str:
+    """Return why running code has Python's own loops and branches, no text where it has not."""
+    found = _known.get(id(code))
+    return found.note if found is not None and found.original is code else ""
 
 
 def rewritten_text(function: FunctionType) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gradc_ir.classes.quick import dataclass
 
 
 @dataclass(frozen=True, eq=False)

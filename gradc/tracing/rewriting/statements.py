@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from gradc.tracing.rewriting.expressions import Expressions, at, load, runtime, runtime_name
@@ -30,6 +30,7 @@ from gradc.tracing.rewriting.names import (
     suspends,
 )
 from gradc.tracing.rewriting.site import Site
+from gradc_ir.classes.quick import dataclass
 
 
 @dataclass(frozen=True)

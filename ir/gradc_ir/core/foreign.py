@@ -9,12 +9,12 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn, Self
 from weakref import WeakValueDictionary
 
 import numpy as np
 
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import DType
 from gradc_ir.errors import (
     GradcError,

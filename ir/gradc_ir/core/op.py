@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, ParamSpec, TypeAlias
 
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import Types
 
 Attributes: TypeAlias = Mapping[str, Any]

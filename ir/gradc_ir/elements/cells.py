@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Shape
 from gradc_ir.core.types import DType

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Attributes

@@ -21,10 +21,11 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias, Union
 
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.op import TABLE, Op
 from gradc_ir.core.types import DType, Type

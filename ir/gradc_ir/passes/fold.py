@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Expr, at_least, product
 from gradc_ir.core.types import Array

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from gradc_ir import build
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.graphs import cost
+from gradc_ir.core.sizes import Size, symbols
+from gradc_ir.core.types import Type
 from gradc_ir.ops.linalg import condition_of, contracted, parse_spec, print_spec
 from gradc_ir.passes.hoist import HoistInvariants
 
@@ -40,7 +41,7 @@ class RelayoutInvariants(HoistInvariants):
     def _worth_a_const(self, body: Function, count: int, runs: bool) -> list[Value]:
         """Return the matrices to lay out anew for products, and those loops inside read so."""
         consts = set(body.params[:count])
-        found = {node.operands[matrix.place] for node, matrix in _matrices(body, consts).items()}
+        found = {node.operands[matrix.place] for node, matrix in _matrices(body, count).items()}
         found |= {
             operand
             for node in body.body
@@ -62,7 +63,7 @@ class _Matrix(NamedTuple):
 
 def _relaid(body: Function, count: int) -> Function:
     """Return a body whose products read its consts, the first params, in lanes' order."""
-    found = _matrices(body, set(body.params[:count]))
+    found = _matrices(body, count)
     if not found:
         return body
 
@@ -77,14 +78,26 @@ def _relaid(body: Function, count: int) -> Function:
     return rebuilt(body, lambda node: node in found, make)
 
 
-def _matrices(body: Function, consts: set[Value]) -> dict[Node, _Matrix]:
+def _matrices(body: Function, count: int) -> dict[Node, _Matrix]:
     """Return what products had better read laid out anew, or read so already."""
-    found = ((node, _matrix(node, consts)) for node in body.body)
+    consts, carried = set(body.params[:count]), _carried(body, count)
+    found = ((node, _matrix(node, consts, carried)) for node in body.body)
     return {node: matrix for node, matrix in found if matrix is not None}
 
 
-def _matrix(node: Node, consts: set[Value]) -> _Matrix | None:
-    """Return the operand of a product that had better be laid out anew, if there is one."""
+def _carried(body: Function, count: int) -> set[str]:
+    """Return the symbols in the sizes of what goes from step to step."""
+    pairs = zip(body.params[count:], body.results)
+    types = [param.type for param, after in pairs if param.type == after.type]
+    return {name for type_ in types for name in type_.symbols}
+
+
+def _matrix(node: Node, consts: set[Value], carried: set[str]) -> _Matrix | None:
+    """Return the operand of a product that had better be laid out anew, if there is one.
+
+    Of a size that only the running program knows it is one if its rows belong to what the loop
+    carries, as those of a network's weights do: these are small. Those of data belong to samples.
+    """
     if node.op.name != "contract" or condition_of(node.attributes["spec"]) is not None:
         return None
     summed = contracted(node.attributes["spec"])
@@ -102,7 +115,17 @@ def _matrix(node: Node, consts: set[Value]) -> _Matrix | None:
         wanted = labels.replace(result[-1], "") + result[-1]
         sizes = dict(zip(labels, const.type.shape))
         lengths = [sizes[summed], sizes[result[-1]]]
-        is_long = all(isinstance(size, int) and size >= _SHORTEST for size in lengths)
-        if is_long and cost.elements(const) <= _MOST_ELEMENTS:
+        if all(map(_is_long, lengths)) and _is_near(const.type, lengths[1], carried):
             return _Matrix(place, const, labels, wanted)
     return None
+
+
+def _is_long(size: Size) -> bool:
+    return not isinstance(size, int) or size >= _SHORTEST
+
+
+def _is_near(type_: Type, rows: Size, carried: set[str]) -> bool:
+    count = type_.count
+    if isinstance(count, int):
+        return count <= _MOST_ELEMENTS
+    return isinstance(rows, int) or carried.issuperset(symbols(rows))

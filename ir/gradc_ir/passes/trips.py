@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.range import INF, Number, Range, make, outward
 from gradc_ir.core.types import DType
 from gradc_ir.meaning import functions

@@ -10,11 +10,13 @@ from gradc_codegen.lower.control.carries import CARRIES, Carry
 from gradc_codegen.lower.control.control_site import ControlSite
 from gradc_codegen.lower.lowering import Bounds
 from gradc_codegen.nest.carry_storage import Way, ways
+from gradc_codegen.nest.strips import STRIPS
 from gradc_codegen.schedule.control_bodies import first_operand
 from gradc_codegen.text.module import MEMORY, literal
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import TAPE, Size, product
 from gradc_ir.core.types import DType, Type
+from gradc_ir.meaning import reduction
 
 
 class Control(ControlSite):
@@ -29,6 +31,8 @@ class Control(ControlSite):
             self.scan(bounds)
         elif self.node.op.name == "while":
             self.while_()
+        elif self.node.op is STRIPS:
+            self.strips()
         elif self.node.op.name == "cond":
             self.branches()
         else:
@@ -154,6 +158,31 @@ class Control(ControlSite):
             too_many = writer.emit(f"icmp sgt i64 {trips}, {writer.size(length)}")
             self.lowering.refuse(too_many, _overrun(length))
         return trips
+
+    def strips(self) -> None:
+        """Write a loop over strips."""
+        writer, given = self.writer, self.node.attributes
+        consts = [self.argument(x) for x in self.operands[: given["consts"]]]
+        carries = self._begin(self.operands[given["consts"] :])
+        size = writer.size(given["size"])
+
+        def strip(first: str, end: str) -> None:
+            count = writer.minimum(writer.subtract(end, first), str(given["strip"]))
+            pairs = [carry.arguments() for carry in carries]
+            inputs = [*consts, *(now for now, _ in pairs)]
+            self.call(0, inputs, [then for _, then in pairs], (first, count))
+            for carry in carries:
+                carry.step()
+
+        def chunk(start: str) -> None:
+            # a strip is in one chunk of the sums over all rows
+            end = writer.minimum(writer.add(start, str(reduction.CHUNK)), size)
+            mark = writer.module.keep_plain()
+            writer.loop(start, end, lambda first: strip(first, end), given["strip"], True, mark)
+
+        writer.loop("0", size, chunk, reduction.CHUNK, mark=writer.module.keep_plain())
+        for carry in carries:
+            carry.end()
 
     def while_(self) -> None:
         """Write a loop with a condition."""

@@ -122,12 +122,18 @@ class ControlSite:
         if source != target:
             writer.loop("0", writer.size(type_.count), one)
 
-    def call(self, body: int, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-        """Write the call of a body, and the return of its status when that is not OK."""
+    def call(
+        self, body: int, inputs: Sequence[str], outputs: Sequence[str], sizes: Sequence[str] = ()
+    ) -> None:
+        """Write the call of a body, and the return of its status when that is not OK.
+
+        ``sizes``: those that the node binds.
+        """
         made = self.lowering.body(self.node, body)
         writer = self.writer
         writer.guarded_reads += made.guarded_reads
-        arguments = [*filter(None, [self.lowering.sizes]), *inputs, *outputs]
+        bound = [f"i64 {size}" for size in sizes]
+        arguments = [*filter(None, [self.lowering.sizes]), *bound, *inputs, *outputs]
         work = self._scratch[body]
         given = ", ".join([*arguments, f"ptr {work}", *self.lowering.runner])
         status = writer.emit(f"call i32 {made.name}({given})")

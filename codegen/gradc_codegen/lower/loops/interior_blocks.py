@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from gradc_codegen.arrays.whole_array_ops import is_whole
 from gradc_codegen.lower.elements import Elements
 from gradc_codegen.nest.index_maps import Windowed
-from gradc_codegen.nest.loop_nest import Loop, Statement, StatementKind, statements_of
+from gradc_codegen.nest.loop_nest import Loop, Statement, statements_of
 from gradc_codegen.schedule.lanes import dim_of
 from gradc_codegen.text.indices import Lane
 from gradc_ir.core.graph import Node, Value
@@ -79,8 +79,7 @@ def _windows(
     stack = []
     for statement in statements:
         # a piece runs over the dims of what it writes
-        is_piece = statement.kind is StatementKind.PIECE
-        node = statement.node.operands[statement.operand].node if is_piece else statement.node
+        node = statement.node if statement.piece is None else statement.piece.node
         stack.append((node, dim_of(statement, loop)))
     while stack:
         node, dim = stack.pop()

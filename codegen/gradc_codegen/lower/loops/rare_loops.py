@@ -8,7 +8,7 @@ from gradc_codegen.lower.elements import Elements
 from gradc_codegen.nest.loop_nest import Item, Loop, Statement, StatementKind
 from gradc_codegen.nest.rare_sums import flag_of
 from gradc_codegen.storage.storage import Storage
-from gradc_codegen.text.indices import is_vector
+from gradc_codegen.text.vectors import any_lane
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 
@@ -55,20 +55,8 @@ def _flag_of(
         dim for dim, size in enumerate(statement.dims[:rank]) if dim not in opened and size != 1
     ]
     if not inside:
-        return _any(elements, elements.element(flag, tuple(own)))
+        return any_lane(elements.writer, elements.element(flag, tuple(own)))
     return _any_inside(elements, flag, statement.dims, own, inside)
-
-
-def _any(elements: Elements, flag: str) -> str:
-    """Write whether a lane has a flag."""
-    writer = elements.writer
-    if not is_vector(flag):
-        return flag
-    type_ = writer.type_of("i1", True)
-    if writer.mask is not None:
-        flag = writer.emit_vector(f"and {type_} {flag}, {writer.mask}")
-    name = f"@llvm.vector.reduce.or.v{writer.lanes}i1"
-    return writer.emit(writer.module.call("i1", name, f"{type_} {flag}"))
 
 
 def _any_inside(
@@ -81,7 +69,7 @@ def _any_inside(
 
     def each(own: list[str], left: list[int]) -> None:
         if not left:
-            one = _any(elements, elements.element(flag, tuple(own)))
+            one = any_lane(writer, elements.element(flag, tuple(own)))
             before = writer.emit(f"load i1, ptr {found}")
             writer.do(f"store i1 {writer.emit(f'or i1 {before}, {one}')}, ptr {found}")
             return

@@ -23,7 +23,7 @@ _MOST_STATEMENTS = 12
 
 def undecided(lowering: Lowering, loop: Loop, plan: Plan) -> Size | None:
     """Return the size that a loop had better know to be short or long, None if there is none."""
-    if loop.block > 1:
+    if loop.block > 1 or lowering.writer.module.machine.is_small:
         return None
     if _is_undecided(lowering, loop) and _is_innermost(loop):
         return loop.size

@@ -178,6 +178,22 @@ class Cells:
             [own[dim] for dim in dims], [self._statement.dims[dim] for dim in dims]
         )
 
+    def begins(self, name: str) -> str | None:
+        """Return where the cells of one kind begin: ``chunk``, ``partials`` or ``nodes``.
+
+        They are side by side, those of the first partial or node first; None where there are none.
+        """
+        found = self._stack.get(name)
+        if found is not None:
+            return found.pointer
+        buffers = {
+            "chunk": self._state.chunk,
+            "partials": self._state.partials,
+            "nodes": self._state.nodes,
+        }
+        buffer = buffers[name]
+        return None if buffer is None else self._elements.pointer(buffer)
+
     # -- what is in them ---------------------------------------------------------------------------
 
     def load(self, cell: Cell) -> str:
@@ -210,7 +226,8 @@ class Cells:
                 nest(position + 1, [*own[:dim], index, *own[dim + 1 :]])
 
             end = writer.size(self._statement.dims[dim])
-            if position == len(self._state.inner) - 1 and writer.lanes == 1:
+            is_last = position == len(self._state.inner) - 1
+            if is_last and writer.lanes == 1 and not writer.module.machine.is_small:
                 writer.lane_loop(end, self._lanes, within)
             else:
                 writer.loop("0", end, within)

@@ -16,7 +16,6 @@ from gradc_codegen.text.division import divide
 from gradc_codegen.text.indices import is_number
 from gradc_codegen.text.module import REGISTER, suffix
 from gradc_codegen.text.writer import Writer
-from gradc_ir.core.sizes import product
 from gradc_ir.meaning import reduction
 
 _CHUNK = str(reduction.CHUNK)
@@ -188,12 +187,17 @@ def _zeros(writer: Writer, name: str, number: str) -> str:
     return writer.emit(writer.module.call("i64", f"@llvm.{name}.i64", f"i64 {number}", "i1 true"))
 
 
+def is_written_out(reduced: Running) -> bool:
+    """Whether the joins of a reduction stand where they are needed: of one number, in fast code."""
+    return reduced.state.chunk is None and not reduced.is_short_code
+
+
 # -- chunks and nodes in memory --------------------------------------------------------------------
 
 
 def _numbers_and_arrays(running: Sequence[Running]) -> tuple[list[Running], list[Running]]:
-    numbers = [reduced for reduced in running if reduced.state.chunk is None]
-    return numbers, [reduced for reduced in running if reduced.state.chunk is not None]
+    numbers = [reduced for reduced in running if is_written_out(reduced)]
+    return numbers, [reduced for reduced in running if not is_written_out(reduced)]
 
 
 def _call(
@@ -204,7 +208,8 @@ def _call(
     write: Callable[[Writer, Running], None],
 ) -> None:
     """Call a function of the module: time is spent in none, and a loop has enough to hold."""
-    if reduced.state.nodes is None:
+    chunk, nodes = map(reduced.cells.begins, ("chunk", "nodes"))
+    if nodes is None:
         return  # of no elements
     full = f"@gradc.{name}.{reduced.word}.{suffix(reduced.dtype)}"
 
@@ -216,12 +221,7 @@ def _call(
         return inner.procedure(full, parameters, " noinline cold optnone")
 
     writer.module.help(full, text)
-    state = reduced.state
-    assert state.chunk is not None
-    assert state.nodes is not None
-    chunk, nodes = map(reduced.elements.pointer, (state.chunk, state.nodes))
-    count = product(state.statement.dims[dim] for dim in state.inner) * state.lanes
-    arguments = f"ptr {chunk}, ptr {nodes}, i64 {writer.size(count)}, i64 {number}"
+    arguments = f"ptr {chunk}, ptr {nodes}, i64 {writer.size(reduced.count)}, i64 {number}"
     writer.do(f"call void {full}({arguments})")
 
 

@@ -52,7 +52,11 @@ def _groups(
     writer: Writer, loop: Loop, running: Sequence[Running], body: Callable[[str], None]
 ) -> _OneByOne:
     """Return how the groups of a chunk are written."""
-    kind = _Lanes if loop.block > 1 else _InRegisters if _is_short(loop, running) else _OneByOne
+    kind: type[_OneByOne] = _OneByOne
+    if loop.block > 1:
+        kind = _Lanes
+    elif _is_short(loop, running) and not writer.module.machine.is_small:
+        kind = _InRegisters
     return kind(writer, loop, running, body)
 
 

@@ -18,15 +18,19 @@ from collections.abc import Callable
 from gradc_codegen.lower import triangular_bounds
 from gradc_codegen.lower.elements import Elements
 from gradc_codegen.lower.horizontal_reductions import Joined
+from gradc_codegen.lower.reducing import short_code
 from gradc_codegen.lower.reducing.cells import Cell, Cells
+from gradc_codegen.lower.reducing.skipped import Skipped
 from gradc_codegen.nest.loop_nest import Loop, Statement
+from gradc_codegen.nest.masks import mask_of
 from gradc_codegen.nest.rare_sums import summands
+from gradc_codegen.nest.strips import goes_on, whole_size
 from gradc_codegen.scalar.lower_scalar import lower_word, multiply_add, select
 from gradc_codegen.storage.storage import Accumulator
 from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.vectors import element, piece, reduced
 from gradc_codegen.text.writer import Writer
-from gradc_ir.core.sizes import Size
+from gradc_ir.core.sizes import Size, product
 from gradc_ir.meaning import reduction
 from gradc_ir.ops.reduce import highest, lowest
 
@@ -34,6 +38,8 @@ _COMBINE = {
     "reduce_sum": "add",
     "rare_sum": "add",
     "contract": "add",
+    "sum_onto": "add",
+    "product_onto": "mul",
     "reduce_prod": "mul",
     "reduce_max": "maximum",
     "reduce_min": "minimum",
@@ -78,7 +84,7 @@ class Running:
         self.word = _COMBINE[self.statement.node.op.name]
         writer = elements.writer
         self.lanes = reduction.lanes(self.dtype.numpy)
-        size = self.statement.dims[self.statement.sequential]
+        size = whole_size(self.statement.node, self.statement.dims[self.statement.sequential])
         is_short = None if isinstance(size, int) else elements.decided.get(size)
         # whether it joins in groups, unless a flag says otherwise once the program runs
         self.grouped = state.grouped and is_short is not True
@@ -98,6 +104,19 @@ class Running:
         self._joining: Cell | None = None
         self.cells = Cells(elements, state, index_of, self.grouped, chunk_at)
         self._chunk_at = chunk_at
+        # of a sum whose groups may be left out: what that has to know
+        self.skipped: Skipped | None = None
+
+    @property
+    def is_short_code(self) -> bool:
+        """Whether its joins are calls of functions, one for all reductions of a kind."""
+        return self.elements.writer.module.machine.is_small
+
+    @property
+    def count(self) -> Size:
+        """How many numbers each part of the state has."""
+        dims = self.statement.dims
+        return product(dims[dim] for dim in self.state.inner) * self.state.lanes
 
     # -- the life of a reduction -------------------------------------------------------------------
 
@@ -106,6 +125,8 @@ class Running:
         if self.cells.is_apart:
             return
         writer = self.elements.writer
+        if self.grouped and self.state.along == reduction.GROUP and mask_of(self.statement):
+            self.skipped = Skipped(writer)
         start = identity(self.statement)
         total = start
         size = self.statement.dims[self.statement.sequential]
@@ -124,15 +145,30 @@ class Running:
             self.cells.store(self.cells.row, start)
 
     def begin_chunk(self) -> None:
-        """Write the chunk's start."""
-        start = identity(self.statement)
-        self.cells.each(lambda own: self.cells.store(self.cells.chunk(own), start))
+        """Write the chunk's start: what it goes on from, or nothing."""
+        if self.skipped is not None:
+            self.skipped.begin_chunk()
+        node, start = self.statement.node, identity(self.statement)
+        if goes_on(node):
+            self.cells.each(self._go_on)
+        elif self.is_short_code:
+            self._fill("chunk", start, self.count)
+        else:
+            self.cells.each(lambda own: self.cells.store(self.cells.chunk(own), start))
+
+    def _go_on(self, own: list[str]) -> None:
+        """Write that the chunk goes on from what an operand has at the place of a cell."""
+        place = tuple(own[dim] for dim in self.statement.axis_dims)
+        before = self.elements.element(self.statement.node.operands[1], place)
+        self.cells.store(self.cells.chunk(own), before)
 
     def begin_group(self) -> None:
         """Write the partials' start."""
         start = identity(self.statement)
         if self.cells.row is not None:
             self.cells.store(self.cells.row, start)
+        elif self.state.along == 1 and self.is_short_code:
+            self._fill("partials", start, self.count * self.lanes)
         elif self.state.along == 1:
 
             def write(own: list[str]) -> None:
@@ -141,12 +177,21 @@ class Running:
 
             self.cells.each(write)
 
+    def _fill(self, name: str, start: str, count: Size) -> None:
+        """Write the start into all cells of a kind."""
+        short_code.fill(self.elements.writer, self.dtype, self.cells.begins(name), start, count)
+
     def join_group(self) -> None:
         """Reduce the partials into the chunk."""
+        if self.skipped is not None:
+            self.skipped.join_group()
         if self.cells.row is not None:
             row = self.cells.load(self.cells.row)
             chunk = self.cells.chunk(self._index_of(self.statement))
             self._join_into(chunk, self._reduced(row, self.lanes))
+        elif self.state.along == 1 and self.is_short_code:
+            places = self.cells.begins("chunk"), self.cells.begins("partials")
+            short_code.join_group(self.elements.writer, self.word, self.dtype, places, self.count)
         elif self.state.along == 1:
 
             def write(own: list[str]) -> None:
@@ -177,7 +222,12 @@ class Running:
 
     def join_sum(self, total: str) -> None:
         """Join the sum of a group that was joined in registers to the chunk."""
-        self._join_into(self.cells.chunk(self._index_of(self.statement)), total)
+        self._join_into(self.cells.chunk(self.own), total)
+
+    @property
+    def own(self) -> list[str]:
+        """The index of each dim whose loop is open; 0 for the others."""
+        return self._index_of(self.statement)
 
     def step(self, own: list[str]) -> None:
         """Join the element at the index of all dims."""
@@ -240,6 +290,8 @@ class Running:
             self._join_into(self.cells.total(own), self._reduced(row, self.state.along))
         total = self.cells.load(self.cells.total(own)) if self.cells.in_register else None
         self.cells.release()
+        if self.skipped is not None:
+            self.skipped.release()
         return total
 
     def narrowed(self, loop: Loop) -> triangular_bounds.Range | None:

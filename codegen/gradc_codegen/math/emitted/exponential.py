@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gradc_codegen.math.emitted import coefficients, wide
 from gradc_codegen.math.emitted.builder import Bits, Float, Truth, fast_sum, fma
 from gradc_codegen.math.emitted.polynomials import horner, paired
 from gradc_codegen.math.emitted.rare import otherwise
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import DType
 
 LOG_2 = coefficients.LOG_2_NEAREST[DType.F64][0]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import DType
 
 

@@ -9,7 +9,7 @@ from gradc_codegen.math.emitted.builder import Bits, Float, fast_sum, fma
 from gradc_codegen.math.emitted.exponential import bounded, scaled
 from gradc_codegen.math.emitted.logarithm import ROOT, exponent, parts_of_any, unusual
 from gradc_codegen.math.emitted.polynomials import paired
-from gradc_codegen.math.emitted.rare import sometimes
+from gradc_codegen.math.emitted.rare import beside, sometimes
 
 Sum = tuple[Float, Float]
 
@@ -81,13 +81,30 @@ def pow(x: Float, y: Float) -> Float:
         return _pow_of_extremes(x, y)
     x, y = x.settled, y.settled
     format_ = x.format
-    k = exponent(x, ROOT)
-    high, low = multiple(log_as_sum(k.negative, fma(x, k.power, -1.0)), y)
+    size = abs(x)
+    k = exponent(size, ROOT)
+    high, low = multiple(log_as_sum(k.negative, fma(size, k.power, -1.0)), y)
     found, n = _exponential(high, low)
     usual = (found.bits + (n << format_.fraction)).number
     # so far from the ends of the exponents that the result is normal
     far = x.number((format_.bias - 2) * math.log(2)).is_not_at_least(abs(high))
-    return sometimes(unusual(x, ROOT) | far, _pow_of_extremes, [x, y], usual)
+
+    def signed() -> Float:
+        rare = unusual(size, ROOT) | far
+        return sometimes(rare, _pow_of_extremes, [x, y], _signed(usual, x, y))
+
+    return beside(unusual(x, ROOT) | far, signed, usual)
+
+
+def _signed(found: Float, x: Float, y: Float) -> Float:
+    """Return x to the power y, given what the size of x is to that power."""
+    half = y * 0.5
+    fractional = y.floor.differs_from(y)
+    odd = half.floor.differs_from(half)
+    # the half of an integer that is large is one too
+    signed = fractional.select(1.0, odd.select(x, 1.0))
+    undefined = (x < 0.0) & (abs(x) < math.inf) & fractional
+    return undefined.select(math.nan, found.with_sign_of(signed))
 
 
 def _pow_of_extremes(x: Float, y: Float) -> Float:
@@ -105,12 +122,5 @@ def _pow_of_extremes(x: Float, y: Float) -> Float:
     argument = limited.argument
     found, n = _exponential(argument, argument.equals(high).select(low, 0.0))
     found = limited.exponential(scaled(found, n + 2 * format_.bias))
-
-    half = y * 0.5
-    fractional = y.floor.differs_from(y)
-    odd = half.floor.differs_from(half)
-    # the half of an integer that is large is one too
-    signed = fractional.select(1.0, odd.select(x, 1.0))
-    undefined = (x < 0.0) & (size < math.inf) & fractional
-    found = undefined.select(math.nan, found.with_sign_of(signed))
+    found = _signed(found, x, y)
     return (x.equals(1.0) | y.equals(0.0)).select(1.0, found)

@@ -64,6 +64,15 @@ def otherwise(
     return _behind_branch(where, lambda: _called(definition, operands), usual)
 
 
+def beside(where: Truth, computed: Callable[[], Float], usual: Float) -> Float:
+    """Return what is computed in all lanes if a condition holds of any, else what is usual.
+
+    For what is short and stands in the function itself. It has the bits of what is usual everywhere
+    else. The condition must come from settled numbers.
+    """
+    return _behind_branch(where, computed, usual)
+
+
 def _called(definition: Callable[..., Float], operands: Sequence[Float]) -> Float:
     """Write the call of a function of the format and of all lanes at once."""
     body = operands[0].body

@@ -8,7 +8,6 @@ what they share. What its rounding loses is known, and corrects the quotients.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from gradc_codegen.math.emitted import coefficients, wide
 from gradc_codegen.math.emitted.builder import Float, fma
@@ -21,6 +20,7 @@ from gradc_codegen.math.emitted.exponential import (
     unless_large,
 )
 from gradc_codegen.math.emitted.polynomials import polynomial
+from gradc_ir.classes.quick import dataclass
 
 # times -> log(2) / times as a sum, and ((e**(times r) - 1) / times - r) / r²
 _TABLES = {

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from gradc_codegen.nest.index_maps import Lookup, index_maps, own_dims
 from gradc_codegen.schedule.choices import COPY, Choices
 from gradc_codegen.schedule.estimates import Estimates
-from gradc_codegen.schedule.recompute import SOURCES, Recomputed
+from gradc_codegen.schedule.recompute import SOURCES, Recomputed, looks_into
 from gradc_ir.core.builder import active, rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import product
@@ -55,7 +55,11 @@ def _wanted(function: Function, estimate: Estimates) -> dict[Node, tuple[Value, 
     recomputed = Recomputed(Choices())
     for node in function.nodes:
         if node.op.name in _REREADING:
-            values = tuple(value for value in _read_again(node, estimate) if recomputed.cost(value))
+            values = tuple(
+                value
+                for value in _read_again(node, estimate)
+                if recomputed.cost(value) and not looks_into(node, estimate)
+            )
             if values:
                 found[node] = values
         if node.op.name in SOURCES or node in found:

@@ -6,14 +6,16 @@ from collections.abc import Iterable
 
 from gradc_codegen.schedule.choices import COPY
 from gradc_codegen.schedule.estimates import Estimates
+from gradc_codegen.schedule.interchange.interchange_loops import OWN_OPS as STRIP_OPS
+from gradc_codegen.schedule.interchange.interchange_loops import InterchangeLoops
 from gradc_codegen.schedule.passes.copy_cheap_values import CopyCheapValues
 from gradc_codegen.schedule.passes.sample_contractions import SampleContractions
 from gradc_codegen.schedule.passes.spell_out import OWN_OPS, SpellOut
 from gradc_codegen.schedule.passes.split_windows import SplitWindows
-from gradc_ir.pipeline import Pipeline
+from gradc_ir.pipeline import Pass, Pipeline
 
 # The ops that the passes make besides those of the language.
-OPS = {op.name: op for op in (COPY, *OWN_OPS)}
+OPS = {op.name: op for op in (COPY, *OWN_OPS, *STRIP_OPS)}
 
 
 def preparation(
@@ -30,5 +32,7 @@ def preparation(
     estimate: what sizes are taken for.
     """
     copies = CopyCheapValues(estimate or Estimates())
-    passes = SampleContractions(), SpellOut(blas), SplitWindows(), copies
+    passes: tuple[Pass, ...] = SampleContractions(), SpellOut(blas), SplitWindows(), copies
+    if not symbols:  # all loops are in what is outermost
+        passes = (InterchangeLoops(blas), *passes)
     return Pipeline("codegen", passes, OPS, tuple(symbols))

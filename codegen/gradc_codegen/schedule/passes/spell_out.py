@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gradc_codegen.arrays.blas import MATRIX_PRODUCT, by_blas
 from gradc_codegen.nest.rare_sums import RARE_SUM
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Op

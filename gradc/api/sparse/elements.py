@@ -1,4 +1,4 @@
-"""A derivative as a function of seeds, of the places of its elements, and of the arguments."""
+"""The elements of a derivative as a function: of seeds, of their places, and of the arguments."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any, ClassVar
 
 from gradc.api.nested_trace import NestedTrace
 from gradc.api.wrt_variables import signature_after
+from gradc.autodiff.terms.leaves import OtherTerms
 from gradc.calls.derivation import Derivation
 from gradc.calls.signature import Pairs, Parameters, Wrt
-from gradc.sparsity.seeds import Seeds
+from gradc.sparsity.seeds import BySeeds, ByTerms
 from gradc.tracing import call, value_of
+from gradc.tracing.core.signals import NeedsConcreteSize
 
 
-class BySeeds:
-    """A function of seeds and places, then of the arguments, to elements of a derivative.
+class Elements:
+    """A function of seeds, if any, and places, then of the arguments, to elements of a derivative.
 
     Parameters
     ----------
@@ -24,10 +26,10 @@ class BySeeds:
     static: the names of its parameters that only steer it.
     of: ``"jacobian"`` or ``"hessian"``.
     wrt: the one argument it is by.
-    has_forward, has_reverse: which seeds there are; they come before the places.
+    by: what they are made by, which says what comes before the arguments.
     """
 
-    __gradc_parts__: ClassVar = ("__wrapped__", "static", "of", "wrt", "has_forward", "has_reverse")
+    __gradc_parts__: ClassVar = ("__wrapped__", "static", "of", "wrt", "by")
 
     def __init__(
         self,
@@ -35,16 +37,13 @@ class BySeeds:
         static: Iterable[str],
         of: str,
         wrt: Wrt,
-        has_forward: bool,
-        has_reverse: bool,
+        by: BySeeds | ByTerms,
     ) -> None:
         functools.update_wrapper(self, fn, updated=())
         self.__wrapped__ = fn
         self.static = tuple(sorted(static))
-        self.of, self.wrt = of, wrt
-        self.has_forward, self.has_reverse = has_forward, has_reverse
-        names = ["tangents"] * has_forward + ["cotangents"] * has_reverse + ["places"]
-        self.__signature__ = signature_after(fn, names)
+        self.of, self.wrt, self.by = of, wrt, by
+        self.__signature__ = signature_after(fn, by.names)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the elements; called only in traces."""
@@ -52,19 +51,22 @@ class BySeeds:
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Build the derivative in the trace that calls it."""
-        count = self.has_forward + self.has_reverse + 1
+        count = len(self.by.names)
         given = args[:count]
         sizes = [value_of(one).type.shape[0] for one in given]
-        seeds = Seeds(
-            sizes[0] if self.has_forward else 0, sizes[-2] if self.has_reverse else 0, sizes[-1]
-        )
         parameters = Parameters(self.__wrapped__, self.static)
         pairs = parameters.pairs(args[count:], kwargs, self.wrt)
         (position,) = parameters.positions(self.wrt, pairs)
         function = _OfValues(self.__wrapped__, parameters, pairs)
         values = [value for _, value in pairs.dynamic]
-        trace = NestedTrace(function, values, {}, Derivation(self.of, position, seeds))
-        return trace.run(given)[0]
+        trace = NestedTrace(
+            function, values, {}, Derivation(self.of, position, self.by.mode(sizes))
+        )
+        try:
+            return trace.run(given)[0]
+        except OtherTerms:
+            # they are of the sizes that the plan was made for
+            raise NeedsConcreteSize(sizes[0], "a sparse derivative", None) from None
 
 
 class _OfValues:

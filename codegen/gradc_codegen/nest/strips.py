@@ -1,0 +1,86 @@
+"""Strips: some rows of a long axis go through several loops before the next ones do; own ops.
+
+``strips`` runs a body for one strip after another. The body knows by two sizes which one is at
+hand, ``binds``: the number of its first row, and how many there are. ``sum_onto`` goes on with a
+sum over the axis where the strip before left it, so that its order is that of the whole axis.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradc_ir import ops
+from gradc_ir.core.graph import Function, Node
+from gradc_ir.core.op import Op
+from gradc_ir.core.sizes import Size, substitute
+from gradc_ir.core.types import Axes, Type, Types
+from gradc_ir.errors import ShapeError
+
+
+def _infer_strips(
+    *types: Type, body: Function, consts: int, size: Size, strip: int, binds: tuple[str, str]
+) -> Types:
+    carries = types[consts:]
+    if types != body.param_types or carries != body.result_types:
+        raise ShapeError("strips: operands do not fit", found=", ".join(map(str, types)))
+    return carries
+
+
+STRIPS = Op(
+    "strips",
+    "control",
+    None,
+    _infer_strips,
+    None,
+    attributes=("body", "consts", "size", "strip", "binds"),
+    summary="A loop over strips of an axis of a size: body takes consts and carries to carries.",
+)
+
+
+def _infer_onto(x: Type, start: Type, *, axes: Axes, whole: Size) -> Types:
+    (made,) = ops.reduce_sum.infer(x, axes=axes)
+    if made != start:
+        raise ShapeError(f"a sum that is {made} cannot go on from {start}")
+    return (made,)
+
+
+def _onto(name: str, word: str) -> Op:
+    return Op(
+        name,
+        "reduce",
+        2,
+        _infer_onto,
+        None,
+        attributes=("axes", "whole"),
+        scalar=word,
+        summary="What came before, with the groups of one more strip of an axis joined to it.",
+    )
+
+
+# By the reductions that they are a part of; ``whole`` is the size of the whole axis.
+ONTO = {"reduce_sum": _onto("sum_onto", "add"), "reduce_prod": _onto("product_onto", "mul")}
+_ONTO = frozenset(op.name for op in ONTO.values())
+
+
+def goes_on(node: Node) -> bool:
+    """Whether a reduction goes on from its last operand."""
+    return node.op.name in _ONTO
+
+
+def whole_size(node: Node, size: Size) -> Size:
+    """Return how many elements a reduction joins in all, those of other strips included."""
+    whole: Any = node.attributes["whole"] if goes_on(node) else size
+    return whole  # type: ignore[no-any-return]
+
+
+def most_bytes(node: Node, bytes_: Size) -> Size:
+    """Return how much scratch a body needs at most: that of the longest strip."""
+    if node.op is not STRIPS:
+        return bytes_
+    _, count = node.attributes["binds"]
+    return substitute(bytes_, {count: node.attributes["strip"]})
+
+
+def bound_by(node: Node) -> tuple[str, ...]:
+    """Return the sizes that a node of control flow binds for its body."""
+    return node.attributes["binds"] if node.op is STRIPS else ()

@@ -1,0 +1,134 @@
+"""Dataclasses that are made quickly are as those of the standard library."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import pickle
+from collections.abc import Callable
+from dataclasses import field
+from typing import Any
+
+import pytest
+
+from gradc_ir.classes import quick
+
+
+def forms(dataclass: Callable[..., Any]) -> list[Any]:
+    """Return classes of each kind that a decorator makes."""
+
+    @dataclass
+    class Plain:
+        """Has a doc."""
+
+        x: int
+        y: list[int] = field(default_factory=list)
+
+    @dataclass(frozen=True)
+    class Frozen:
+        x: int
+        y: str = "a"
+        hidden: int = field(default=3, compare=False, repr=False)
+
+    @dataclass(frozen=True, eq=False)
+    class Same:
+        x: int
+        y: int = 1
+
+    @dataclass(eq=False, repr=False)
+    class Bare:
+        x: int
+        y: int = field(init=False, default=5)
+        z: dict[str, int] = field(init=False, default_factory=dict)
+
+    @dataclass(frozen=True)
+    class Own:
+        x: int
+        y: int = field(default=1, kw_only=True)
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "x", self.x + 1)
+
+        def __repr__(self) -> str:
+            return "own"
+
+        def __hash__(self) -> int:
+            return 7
+
+    return [Plain, Frozen, Same, Bare, Own]
+
+
+THEIRS, OURS = forms(dataclasses.dataclass), forms(quick.dataclass)
+PAIRS = [
+    pytest.param(theirs, ours, id=ours.__name__) for theirs, ours in zip(THEIRS, OURS, strict=True)
+]
+
+
+def shown(value: Any) -> str:
+    return repr(value).split(" at 0x")[0]
+
+
+@pytest.mark.parametrize(("theirs", "ours"), PAIRS)
+def test_dataclasses_are_as_of_the_library(theirs: Any, ours: Any) -> None:
+    assert list(inspect.signature(ours).parameters) == list(inspect.signature(theirs).parameters)
+    assert dataclasses.asdict(ours(2)) == dataclasses.asdict(theirs(2))
+    assert shown(ours(2)) == shown(theirs(2))
+    for x, y in ((2, 2), (2, 3)):
+        assert (ours(x) == ours(y)) is (theirs(x) == theirs(y))
+    assert ours(2) != theirs(2)
+    assert (ours.__hash__ is None) is (theirs.__hash__ is None)
+    assert ours.__match_args__ == theirs.__match_args__
+    assert str(ours.__dataclass_params__).replace("False", "") == (
+        str(theirs.__dataclass_params__).replace("False", "")
+    )
+    assert dataclasses.replace(ours(2), x=5).x == dataclasses.replace(theirs(2), x=5).x
+    assert copy.copy(ours(2)).x == ours(2).x
+    with pytest.raises(TypeError):
+        ours()
+    with pytest.raises(TypeError):
+        ours(1, 2, 3, 4)
+
+
+@pytest.mark.parametrize(("theirs", "ours"), PAIRS)
+def test_what_is_frozen_stays(theirs: Any, ours: Any) -> None:
+    def changed(cls: Any) -> str:
+        made = cls(1)
+        try:
+            made.x = 3
+            del made.x
+        except dataclasses.FrozenInstanceError as error:
+            return str(error)
+        return "changed"
+
+    assert changed(ours) == changed(theirs)
+    if ours.__hash__ is not None and ours.__eq__ is not object.__eq__:
+        assert hash(ours(1)) == hash(ours(1))
+
+
+def test_each_has_its_own_factory() -> None:
+    plain = OURS[0]
+    assert plain(1).y is not plain(1).y
+    assert OURS[3](1).z == {}
+
+
+@quick.dataclass(frozen=True)
+class Above:
+    """A class that others are made of."""
+
+    x: int
+
+
+@quick.dataclass(frozen=True)
+class Below(Above):
+    """One of these."""
+
+    y: int = 2
+
+
+def test_classes_of_classes() -> None:
+    assert Below(1) == Below(1, 2)
+    assert repr(Below(1)) == "Below(x=1, y=2)"
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Below(1).y = 3  # type: ignore[misc]
+    assert pickle.loads(pickle.dumps(Above(4))) == Above(4)
