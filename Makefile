@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic bench-sympy gradbench measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets demo-scale bench-scale bench-size races
+.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic bench-sympy gradbench measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets demo-scale bench-scale bench-size bench-threads races
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ bench-sparse: $(VENV)-interop/.interop ## what sparse derivatives cost, beside C
 
 bench-scale: $(VENV)/.parallel ## how fast rows go by: in blocks and on workers of Dask's, beside NumPy there
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.scale_out $(ARGS)
+
+bench-threads: $(VENV)-bench/.bench ## what two threads gain, beside numba-parallel and JAX, on two quiet cores
+	OPENBLAS_NUM_THREADS=1 $(VENV)-bench/bin/python -m benchmarks.threads $(ARGS)
 
 targets: $(VENV)-interop/.interop ## run kernels for other machines: qemu, wine, Node, wasmtime; and examples in other languages
 	tools/install_cross --all

@@ -142,7 +142,7 @@ KERNEL = r"""
 #include <string.h>
 #include "kernel.h"
 
-enum { SIZE = 20001, TASKS = 8, THREADS = 4 };
+enum { SIZE = 300001, TASKS = 8, THREADS = 4 };
 typedef struct { int64_t first, count; void (*task)(void *, int64_t); void *job; } Share;
 
 static void *some(void *given) {

@@ -11,6 +11,7 @@ from gradc_codegen.compile_function import Compilation
 from gradc_codegen.nest.loop_nest import Items, Loop, LoopNest, Statement, Tasks, statements_of
 from gradc_ir.core.graph import Function, Node
 from gradc_ir.location import Location
+from gradc_ir.meaning import reduction
 
 
 class Divided(NamedTuple):
@@ -59,7 +60,9 @@ def _line(places: Mapping[Node, tuple[Location, ...]], item: Loop | Statement) -
 
 
 def _how(tasks: Tasks) -> str:
-    chunks = "in whole chunks of" if tasks.loop.reductions else "in multiples of"
-    how = f"as tasks, {chunks} {tasks.unit}" if tasks.unit > 1 else "as tasks"
+    unit = f"in multiples of {tasks.unit}"
+    if tasks.loop.reductions:
+        unit = f"in whole {'chunks' if tasks.unit == reduction.CHUNK else 'groups'} of {tasks.unit}"
+    how = f"as tasks, {unit}" if tasks.unit > 1 else "as tasks"
     is_known = isinstance(tasks.work, int) and isinstance(tasks.loop.size, int)
     return how if is_known else f"{how}, where it is long enough"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,27 @@ import pytest
 
 import gradc
 from gradc_codegen.compile_function import Compilation
+from gradc_codegen.nest.loop_nest import Item, LoopNest
 from gradc_codegen.storage.buffers import plan
+from gradc_codegen.threads import divide
+from gradc_codegen.threads.work import work_of
 from gradc_ir.core.graph import Function
+from gradc_ir.core.sizes import Size
 from tests.comparing import assert_same_bits
 
 THREADS = (1, 2, 3, 4, 8, 16)
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have loops divided that take too little time for it, so that tests do not take long."""
+
+    def more(nest: LoopNest, body: Sequence[Item]) -> Size:
+        return 256 * work_of(nest, body)
+
+    monkeypatch.setattr(divide, "work_of", more)
+
+
 # more than three chunks, and not a whole number of groups
 ROWS = 20001
 
@@ -135,9 +151,19 @@ FEW: list[tuple[Callable[..., Any], str, tuple[np.ndarray, ...]]] = [
     (reductions, "value", (normal(ROWS),)),
     (rows_and_columns, "value", (normal(ROWS, 5),)),
     (elementwise, "value", (normal(ROWS), normal(ROWS))),
+    # whole groups, since there are few chunks
+    (reductions, "value", (normal(1001),)),
+    (layer_norm, "value_and_grad", (normal(5000, 12), normal(12))),
 ]
 MANY: list[tuple[Callable[..., Any], str, tuple[np.ndarray, ...]]] = [
     (layer_norm, "value_and_grad", (normal(ROWS, 12), normal(12))),
+    (logistic, "value_and_grad", (normal(5), normal(1001, 5), normal(1001))),
+    (summed_kernel, "value_and_grad", (normal(300), normal(33))),
+    (perceptron, "value_and_grad", (normal(6, 9), normal(9), normal(64, 6), normal(64))),
+    (rows_and_columns, "value", (normal(77, 40),)),
+    (rows_and_columns, "value", (normal(77, 40).astype(np.float32),)),
+    (covariance, "value", (normal(16384, 5),)),
+    (single, "value", (normal(9001).astype(np.float32),)),
     (perceptron, "value_and_grad", (normal(6, 9), normal(9), normal(ROWS, 6), normal(ROWS))),
     (differences, "value_and_grad", (normal(ROWS),)),
     (normalised, "value", (normal(4 * ROWS),)),
@@ -191,11 +217,13 @@ def cases(programs: list[Any]) -> list[Any]:
     ]
 
 
+@pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize(("f", "of", "given"), cases(FEW))
 def test_bits_are_those_of_one_thread(f, of, given) -> None:
     check(graphs(f, of, given, symbolic=False), given)
 
 
+@pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize(("f", "of", "given"), cases(FEW[1:2]))
 def test_of_sizes_that_only_the_program_knows_too(f, of, given) -> None:
     function = graphs(f, of, given, symbolic=True)
@@ -208,7 +236,21 @@ def test_of_sizes_that_only_the_program_knows_too(f, of, given) -> None:
             assert_same_bits(found, expected)
 
 
+def test_long_iterations_of_an_unknown_number_are_in_groups() -> None:
+    given = (normal(1001), normal(300))
+    function = graphs(summed_kernel, "value", given, symbolic=True)
+    kernel = Compilation(function, threads=2)
+    assert [tasks.unit for _, tasks, _ in kernel.divisions if tasks] == [32]
+    plain, made = Compilation(function).kernel(), kernel.kernel()
+    for rows in (0, 1, 31, 33, 64, 1001, 20001):
+        few = (normal(rows), given[1])
+        for threads in THREADS:
+            made.run_on(threads)
+            assert made(few)[0].tobytes() == plain(few)[0].tobytes()
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("symbolic", [False, True], ids=["static", "symbolic"])
 @pytest.mark.parametrize(("f", "of", "given"), [*cases(FEW), *cases(MANY)])
 def test_bits_of_many_programs(f, of, given, symbolic) -> None:
@@ -243,12 +285,13 @@ def test_why_loops_are_not_divided() -> None:
     assert why_not(lambda x: np.exp(x), normal(500)) == [
         "it takes less time than to wake another thread"
     ]
-    assert why_not(lambda x: np.sum(x, axis=1), normal(20, 10**5)) == [""]
-    assert why_not(lambda x: np.sum(x, axis=0), normal(2000, 10**3)) == [
-        "2000 iterations are fewer than two tasks of 4096"
+    assert why_not(lambda x: np.sum(np.exp(x), axis=1), normal(20, 10**5)) == [""]
+    assert why_not(lambda x: np.sum(np.exp(x), axis=0), normal(60, 10**5)) == [
+        "60 iterations are fewer than two tasks of 32"
     ]
 
 
+@pytest.mark.usefixtures("eager")
 def test_what_an_iteration_keeps_is_a_tasks_own() -> None:
     # a block of 32 rows is as long as the second output, which is written later
     def beside(x, y):

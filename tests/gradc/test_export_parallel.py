@@ -62,14 +62,14 @@ static int call(int64_t n, int64_t tasks, int threads) {
     wrong |= memcmp(&y[0], &y[1], sizeof *y) != 0 || memcmp(g[0], g[1], (size_t)n * sizeof **g);
     for (size_t i = bytes + 3; i < bytes + 64; i++)
         wrong |= work[i] != 170;
-    if ((threads && tasks > 1 && n > 10000 && most < 2) || most > tasks)
+    if ((threads && tasks > 1 && n > 100000 && most < 2) || most > tasks)
         wrong |= 2;
     free(x), free(g[0]), free(g[1]), free(alone), free(work);
     return wrong;
 }
 
 int main(void) {
-    const int64_t sizes[] = {1, 33, 8192, 20001}, tasks[] = {1, 2, 3, 8, 64};
+    const int64_t sizes[] = {1, 33, 8192, 300001}, tasks[] = {1, 2, 3, 8, 64};
     const int threads[] = {0, 1, 2, 3, 16};
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 5; j++)
@@ -134,13 +134,13 @@ def test_of_several_tasks_that_fail_the_first_one_says_how(tmp_path: Path) -> No
     model.export("model", out=tmp_path, parallel=True)
     main = r"""
 int main(void) {
-    static double x[20000], y[20000];
-    static int64_t at[20000];
+    static double x[400000], y[400000];
+    static int64_t at[400000];
     int threads = 3;
-    void *work = malloc(model_parallel_worksize(20000, 8));
-    int good = model_parallel(20000, x, at, y, work, 8, run, &threads);
-    at[9000] = 20000;
-    int bad = model_parallel(20000, x, at, y, work, 8, run, &threads);
+    void *work = malloc(model_parallel_worksize(400000, 8));
+    int good = model_parallel(400000, x, at, y, work, 8, run, &threads);
+    at[9000] = 400000;
+    int bad = model_parallel(400000, x, at, y, work, 8, run, &threads);
     free(work);
     return !(good == MODEL_OK && bad == MODEL_E_INDEX && most > 1);
 }

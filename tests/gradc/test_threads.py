@@ -13,7 +13,7 @@ from gradc.requests import threads
 from gradc_ir.errors import TraceError
 
 random = np.random.default_rng(0)
-ROWS = 20001
+ROWS = 200001
 X, Y = random.normal(size=(ROWS, 3)), random.normal(size=ROWS)
 W = random.normal(size=3)
 
@@ -87,7 +87,7 @@ def test_explain_tells_which_loops_are_tasks_and_why_others_are_not() -> None:
         f"  loop over {ROWS}, {file}:{line}: as tasks, in whole chunks of 4096\n"
         f"  cumsum, {file}:{line + 1}: on the caller: an op on whole arrays\n"
         f"  loop over 10, {file}:{line + 1}: on the caller: 10 iterations are fewer than two "
-        "tasks of 4096"
+        "tasks of 32"
     )
 
 

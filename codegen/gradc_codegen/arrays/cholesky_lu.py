@@ -39,7 +39,7 @@ def _write_cholesky(site: Site) -> None:
     call(site, define, which, pointers, stack, {"n": n}, by_lapack, DType.F64)
 
 
-cholesky = WholeOp(_write_cholesky, _cholesky_scratch, matrices, functools.partial(cubes, 1))
+cholesky = WholeOp(_write_cholesky, _cholesky_scratch, matrices, functools.partial(cubes, 4))
 
 
 def _cholesky(made: Stacked, which: str) -> None:
@@ -112,7 +112,7 @@ def _write_lu(site: Site) -> None:
     call(site, define, which, pointers, stack, numbers, by_lapack)
 
 
-lu = WholeOp(_write_lu, _lu_scratch, matrices, functools.partial(cubes, 1))
+lu = WholeOp(_write_lu, _lu_scratch, matrices, functools.partial(cubes, 8))
 
 
 def _lu(made: Stacked, which: str) -> None:
@@ -164,7 +164,7 @@ def _write_triangular_solve(site: Site) -> None:
 
 
 triangular_solve = WholeOp(
-    _write_triangular_solve, items=matrices, work=functools.partial(cubes, 1)
+    _write_triangular_solve, items=matrices, work=functools.partial(cubes, 8)
 )
 
 

@@ -62,7 +62,7 @@ def _write_qr(site: Site) -> None:
     _call(site, _qr, "a q r copy scales work", numbers)
 
 
-qr = WholeOp(_write_qr, _qr_scratch, matrices, functools.partial(cubes, 4))
+qr = WholeOp(_write_qr, _qr_scratch, matrices, functools.partial(cubes, 32))
 
 
 def _qr(made: Stacked) -> None:
@@ -126,7 +126,7 @@ def _write_eigh(site: Site) -> None:
     _call(site, define, pointers, numbers, "lapack" if lower else "lapack.upper")
 
 
-eigh = WholeOp(_write_eigh, _eigh_scratch, matrices, functools.partial(cubes, 8))
+eigh = WholeOp(_write_eigh, _eigh_scratch, matrices, functools.partial(cubes, 128))
 
 
 def _eigh(made: Stacked, lower: bool) -> None:
@@ -218,7 +218,7 @@ def _write_svd(site: Site) -> None:
     _call(site, _svd, "a u s vt copy u.copy values vt.copy work iwork", numbers)
 
 
-svd = WholeOp(_write_svd, _svd_scratch, matrices, functools.partial(cubes, 16))
+svd = WholeOp(_write_svd, _svd_scratch, matrices, functools.partial(cubes, 256))
 
 
 def _svd(made: Stacked) -> None:

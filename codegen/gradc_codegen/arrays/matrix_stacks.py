@@ -216,6 +216,6 @@ def matrices(node: Node) -> Size:
 
 
 def cubes(factor: int, node: Node) -> Size:
-    """Return so many operations for each element of the first operand and column of the last."""
+    """Return so much for each element of the first operand and column of the last."""
     _, _, columns = stack_and_matrix(node.operands[-1].type.shape)
     return node.operands[0].type.count * columns * factor

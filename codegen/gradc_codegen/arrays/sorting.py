@@ -25,8 +25,8 @@ _KEY = {
     DType.BOOL: "i32",
 }
 _BYTES = {"i64": 8, "i32": 4}
-# about how many cheap operations an element takes, in a row of some hundreds
-_OPERATIONS = 40
+# about how much an element takes, in a row of some hundreds
+_OPERATIONS = 1000
 _BUFFERS = [f"ptr noalias %{each}" for each in ("keys", "keys.copy", "order", "order.copy")]
 
 
@@ -54,7 +54,7 @@ def _rows(node: Node) -> Size:
 
 
 def _work(node: Node) -> Size:
-    """Return about how many operations it takes: some for each bit of how long a row is."""
+    """Return about how much it takes, as cheap operations of vectors."""
     return node.results[0].type.count * _OPERATIONS
 
 

@@ -48,8 +48,8 @@ class Site(NamedTuple):
 
 
 def _elements(node: Node) -> Size:
-    """Return how many elements a node reads and writes."""
-    return sum((value.type.count for value in (*node.operands, *node.results)), start=0)
+    """Return how much it takes to read and write all elements, one by one."""
+    return 8 * sum((value.type.count for value in (*node.operands, *node.results)), start=0)
 
 
 class WholeOp(NamedTuple):
@@ -60,7 +60,7 @@ class WholeOp(NamedTuple):
     write: writes it.
     scratch: for a node the bytes of each piece of scratch it needs.
     items: for a node how many things it does, each by itself; None where it does one.
-    work: for a node about how many cheap operations it takes.
+    work: for a node about how much it takes, as so many cheap operations of vectors.
     unit: for a node how many of its items a task had better have at least.
     """
 

@@ -327,7 +327,7 @@ class FunctionLowering:
         stored = self._plan.storage.__contains__
         block = with_interior(self.elements, loop, stored, alone) if loop.block > 1 else alone
         if grouped and bounds:
-            write_chunk(writer, loop, grouped, start, writer.size(loop.size), block)
+            write_chunk(writer, loop, grouped, start, end, block)
         elif grouped:
             write_groups(writer, loop, grouped, end, block)
         elif loop.block > 1:

@@ -10,7 +10,6 @@ from typing import NamedTuple, TypeAlias
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size, product
 from gradc_ir.location import Location
-from gradc_ir.meaning import reduction
 from gradc_ir.text.variables import names_of_values, unique
 
 # For each axis of a value the dim of the reading statement it is read at; KNOWN for a number, -1
@@ -185,24 +184,20 @@ class Tasks(Part):
     """A part that is one loop, whose iterations may run on several threads.
 
     A task is a range of iterations. Where the loop makes sums, each task has whole chunks of the
-    defined order, whose results are joined when all tasks are done.
+    defined order, or whole groups, whose results are joined when all tasks are done.
 
     Parameters
     ----------
     work: how many operations all iterations take together.
+    unit: a task begins at a multiple of so many iterations; where the loop makes sums, these are a
+        chunk or a group.
     """
 
-    def __init__(self, number: int, loop: Loop, work: Size) -> None:
+    def __init__(self, number: int, loop: Loop, work: Size, unit: int) -> None:
         super().__init__(number, [loop])
         self.loop = loop
         self.work = work
-
-    @property
-    def unit(self) -> int:
-        """A task begins at a multiple of so many iterations."""
-        if isinstance(self.loop, Items):
-            return self.loop.unit
-        return reduction.CHUNK if self.loop.reductions else self.loop.block
+        self.unit = unit
 
 
 Item: TypeAlias = Statement | Loop | Part

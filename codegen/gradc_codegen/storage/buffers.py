@@ -259,10 +259,10 @@ def _place_nodes(made: Plan, times: Lifetimes) -> list[Buffer]:
 
 
 def _place_chunks(nest: LoopNest, made: Plan, times: Lifetimes) -> list[Buffer]:
-    """Return the scratch for the sums of chunks that tasks make."""
+    """Return the scratch for the sums of chunks, or of groups, that tasks make."""
     buffers: list[Buffer] = []
     for tasks in tasks_of(nest.body):
-        chunks = (tasks.loop.size - 1) // reduction.CHUNK + 1
+        chunks = (tasks.loop.size - 1) // tasks.unit + 1
         for statement in tasks.loop.reductions:
             state = made.accumulators[statement]
             count = product(statement.dims[dim] for dim in state.inner) * chunks

@@ -88,7 +88,7 @@ class Accumulator:
     levels: how many nodes of the tree of its chunks it keeps; 0 where they join one after another.
     node_bytes: how much scratch they take; 0 where they are on the stack.
     row: the partials that lanes of the reduced loop join to, or what may be joined in any order.
-    chunks: the sum of each chunk, where tasks make them.
+    chunks: the sum of each chunk, or of each group, where tasks make them.
     """
 
     statement: Statement

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from gradc_codegen.nest.loop_nest import (
     Item,
+    Items,
     Loop,
     LoopNest,
     Part,
@@ -25,7 +26,18 @@ from gradc_codegen.nest.loop_nest import (
 )
 from gradc_codegen.threads.apart import items_of, why_not_apart
 from gradc_codegen.threads.pool import LEAST_WORK
-from gradc_codegen.threads.work import work_of
+from gradc_codegen.threads.work import work_of, work_of_one
+from gradc_ir.core.sizes import Size
+from gradc_ir.meaning import reduction
+
+# Of more chunks than this each thread has several.
+_FEW_CHUNKS = 4
+# so many bytes of the sums of groups are joined by the caller, while the other threads wait
+_MOST_KEPT = 1 << 24
+
+# of an unknown number of iterations: so much is long for one, and so many bytes are few for a group
+_LONG = 2000
+_FEW_BYTES = 512
 
 
 class Division(NamedTuple):
@@ -63,7 +75,8 @@ class _Divider:
                     continue
                 loop, why = items_of(item)
             if loop is not None:
-                tasks = Tasks(self._count + 1, loop, work_of(self._nest, loop.body))
+                work = work_of(self._nest, loop.body)
+                tasks = Tasks(self._count + 1, loop, work, _unit(loop))
                 why = _why_not_worth(tasks) or why_not_apart(self._nest, loop)
                 if not why:
                     self._count += 1
@@ -93,6 +106,33 @@ def _mark(tasks: Tasks, part: int) -> None:
         loop.part = tasks.number if loop.part == part else loop.part
     for statement in statements_of([tasks]):
         statement.part = tasks.number if statement.part == part else statement.part
+
+
+def _unit(loop: Loop) -> int:
+    """Return at multiples of how many iterations a task may begin.
+
+    The sum of each chunk is kept, or that of each group where there are so few chunks that threads
+    would wait for each other. Where nobody knows how many there are, there are groups if little is
+    kept for each and one iteration is long.
+    """
+    if isinstance(loop, Items):
+        return loop.unit
+    if not loop.reductions:
+        return loop.block
+    each = sum(map(_bytes, loop.reductions), start=0)
+    if not isinstance(each, int):
+        return reduction.CHUNK
+    if not isinstance(loop.size, int):
+        one = work_of_one(loop)
+        is_long = not isinstance(one, int) or one >= _LONG
+        return reduction.GROUP if is_long and each <= _FEW_BYTES else reduction.CHUNK
+    few = loop.size <= _FEW_CHUNKS * reduction.CHUNK
+    kept = loop.size // reduction.GROUP * each
+    return reduction.GROUP if few and kept <= _MOST_KEPT else reduction.CHUNK
+
+
+def _bytes(statement: Statement) -> Size:
+    return statement.value.type.count * statement.value.type.dtype.bytes
 
 
 def _why_not_worth(tasks: Tasks) -> str:

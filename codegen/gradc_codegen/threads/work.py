@@ -1,11 +1,21 @@
-"""How much work a loop is, as a polynomial in the sizes: the cheap operations of all iterations."""
+"""How much work a loop is, as a polynomial in the sizes: the cheap operations of all iterations.
+
+What runs in lanes does some thirty of them in a nanosecond; anything else is counted several times.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from gradc_codegen.arrays.whole_array_ops import WHOLE
-from gradc_codegen.nest.loop_nest import Item, LoopNest, Statement, StatementKind, statements_of
+from gradc_codegen.nest.loop_nest import (
+    Item,
+    Loop,
+    LoopNest,
+    Statement,
+    StatementKind,
+    statements_of,
+)
 from gradc_codegen.scalar.lower_scalar import is_function
 from gradc_codegen.schedule.formulas import operations_of
 from gradc_ir.core.graph import Node
@@ -13,11 +23,23 @@ from gradc_ir.core.sizes import TAPE, Size, product
 
 # how many cheap operations a function such as exp is
 _FUNCTION = 16
+# how much longer an operation takes outside of lanes, where LLVM may still join some
+_ALONE = 4
 
 
 def work_of(nest: LoopNest, body: Sequence[Item]) -> Size:
     """Return about how many cheap operations the items of a nest are."""
     return sum((_operations(nest, statement) for statement in statements_of(body)), start=0)
+
+
+def work_of_one(loop: Loop) -> Size:
+    """Return about how many cheap operations one iteration of a loop is."""
+    total: Size = 0
+    for statement in statements_of(loop.body):
+        own = next(dim for around, dim in statement.loops if around is loop)
+        others = (size for dim, size in enumerate(statement.dims) if dim != own)
+        total += _weight(statement) * product(others)
+    return total
 
 
 def _operations(nest: LoopNest, statement: Statement) -> Size:
@@ -37,6 +59,11 @@ def _steps(node: Node) -> Size:
 
 def _weight(statement: Statement) -> int:
     """Return how many operations it is at one point of its dims."""
+    in_lanes = any(loop.block > 1 for loop, _ in statement.loops)
+    return _count(statement) * (1 if in_lanes else _ALONE)
+
+
+def _count(statement: Statement) -> int:
     node = statement.node
     own = _FUNCTION if is_function(node) else 1
     if node.op.family == "unbounded":

@@ -18,7 +18,6 @@ from gradc_codegen.storage.storage import Plan
 from gradc_codegen.threads.pool import LEAST_WORK, RUN
 from gradc_codegen.threads.runner import SHARE, share_text
 from gradc_ir.core.sizes import Size
-from gradc_ir.meaning import reduction
 
 
 def write_tasks(
@@ -39,7 +38,7 @@ def write_tasks(
     """
     writer, loop = lowering.writer, tasks.loop
     lowering.elements.horizontal.flush()
-    _write_range(*function, loop)
+    _write_range(*function, tasks)
     module = writer.module
     types = [argument.split(" ", 1)[0] for argument in arguments]
     module.functions.append(_entry(name, types, bool(plan.own), len(lowering.runner)))
@@ -55,7 +54,7 @@ def write_tasks(
         writer.return_unless_ok(run.call(given))
         writer.stack.release(table)
         if loop.reductions:
-            _join(lowering, loop)
+            _join(lowering, tasks)
 
     if isinstance(loop.size, int) and isinstance(tasks.work, int):
         at_once()
@@ -109,35 +108,36 @@ class _Runner:
         return self._writer.emit(f"call i32 @{SHARE}({given}, ptr {self._own}, ptr {RUNNER})")
 
 
-def _write_range(made: Lowering, end: Callable[[list[str], str], None], loop: Loop) -> None:
+def _write_range(made: Lowering, end: Callable[[list[str], str], None], tasks: Tasks) -> None:
     """Write the function of a range of iterations."""
-    writer = made.writer
+    writer, loop, unit = made.writer, tasks.loop, tasks.unit
     if loop.reductions:
         made.elements.decided |= _lengths(loop)
 
         def chunk(start: str) -> None:
-            number = writer.emit(f"lshr exact i64 {start}, {reduction.CHUNK.bit_length() - 1}")
+            number = writer.emit(f"lshr exact i64 {start}, {unit.bit_length() - 1}")
             running = made.begin(loop, number)
-            stop = writer.minimum(writer.add(start, str(reduction.CHUNK)), "%last")
+            stop = writer.minimum(writer.add(start, str(unit)), "%last")
             made.turns(loop, running, Bounds(start, stop))
             made.elements.horizontal.flush()
             for reduced in running:
                 made.running.pop(reduced.statement, None)
                 reduced.leave_chunk()
 
-        writer.loop("%first", "%last", chunk, reduction.CHUNK, True, writer.module.keep_plain())
+        writer.loop("%first", "%last", chunk, unit, True, writer.module.keep_plain())
     else:
         made.turns(loop, [], Bounds("%first", "%last"))
     end(["i64 %first", "i64 %last"], "noinline")
 
 
-def _join(lowering: Lowering, loop: Loop) -> None:
+def _join(lowering: Lowering, tasks: Tasks) -> None:
     """Join the sums of chunks, when all tasks are done."""
+    loop = tasks.loop
     decided = lowering.elements.decided
     before = dict(decided)
     decided |= _lengths(loop)
     running = lowering.begin(loop)
-    join_chunks(lowering.writer, running, lowering.writer.size(loop.size))
+    join_chunks(lowering.writer, running, lowering.writer.size(loop.size), tasks.unit)
     lowering.end(running)
     decided.clear()
     decided |= before

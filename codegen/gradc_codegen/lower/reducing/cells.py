@@ -35,7 +35,8 @@ class Cells:
     state: the planned state.
     index_of: the index of each of the statement's dims outside the loop.
     grouped: whether it joins in groups.
-    chunk_at: of a task the number of the chunk at hand, whose sum takes the place of the total.
+    chunk_at: of a task the number of the chunk, or the group, at hand: its sum takes the place of
+        the total, and where it joins in groups there is no other.
     """
 
     def __init__(
@@ -55,11 +56,12 @@ class Cells:
         self._vector = state.lanes > 1
         self.type = elements.writer.type_of(REGISTER[self._dtype], self._vector)
         self._lanes = reduction.lanes(self._dtype.numpy)
+        self.is_apart = grouped and chunk_at is not None
         self._stack: dict[str, Cell] = {}
         self._taken: list[str] = []
         in_memory = elements.in_memory(self._statement.value)
         self.in_register = not in_memory if chunk_at is None else not state.inner
-        if self.in_register:
+        if self.in_register and not self.is_apart:
             self._take("total", self.type)
         if state.has_row:
             type_ = f"<{state.width} x {REGISTER[self._dtype]}>"
@@ -110,11 +112,19 @@ class Cells:
         found = self._stack.get("chunk")
         if found is not None:
             return found
+        if self.is_apart:
+            assert self._chunk_at is not None
+            return self.sum_of_chunk(self._chunk_at, own)
         assert self._state.chunk is not None
         return self._scratch(self._state.chunk, self._inner(own))
 
+    @property
+    def chunk_on_stack(self) -> Cell | None:
+        """The cell of the chunk at hand, if it is on the stack."""
+        return self._stack.get("chunk")
+
     def sum_of_chunk(self, number: str, own: list[str]) -> Cell:
-        """Return the cell of what a task has made of a chunk."""
+        """Return the cell of what a task has made of a chunk, or of a group."""
         writer = self._elements.writer
         assert self._state.chunks is not None
         count = product(self._statement.dims[dim] for dim in self._state.inner)

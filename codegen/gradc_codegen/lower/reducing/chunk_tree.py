@@ -53,20 +53,29 @@ def write_chunks(
         reduced.join_chunk()
 
 
-def join_chunks(writer: Writer, running: Sequence[Running], end: str) -> None:
+def join_chunks(writer: Writer, running: Sequence[Running], end: str, unit: int) -> None:
     """Write the joins of the chunks of a loop of length ``end``, whose sums tasks have made.
 
-    ``running`` are the reductions of the loop, all begun.
+    Parameters
+    ----------
+    running: the reductions of the loop, all begun.
+    unit: how many elements are in each sum that was made: those of a chunk, or of a group.
     """
     by_tree = [reduced for reduced in running if reduced.grouped and reduced.state.levels != 0]
     in_turn = [reduced for reduced in running if reduced not in by_tree]
     last = _last_chunk(writer, end)
 
     def join(number: str) -> None:
-        for reduced in in_turn:
-            reduced.join_made(number)
-        for reduced in by_tree:
-            reduced.take_chunk(number)
+        if unit == reduction.CHUNK:
+            for reduced in in_turn:
+                reduced.join_made(number)
+            for reduced in by_tree:
+                reduced.take_chunk(number)
+        else:
+            _join_groups(writer, running, end, number)
+            for reduced in in_turn:
+                if reduced.grouped:
+                    reduced.join_chunk()
         if by_tree:
             following = writer.multiply(writer.add(number, "1"), _CHUNK)
             writer.branch_if_less(number, last, lambda: _keep(writer, by_tree, following))
@@ -78,6 +87,22 @@ def join_chunks(writer: Writer, running: Sequence[Running], end: str) -> None:
         writer.branch_if_less("0", last, lambda: _complete_all(writer, by_tree, last))
     for reduced in by_tree:
         reduced.join_chunk()
+
+
+def _join_groups(writer: Writer, running: Sequence[Running], end: str, number: str) -> None:
+    """Write the joins of the groups of a chunk, whose sums tasks have made."""
+    first = writer.multiply(number, _CHUNK)
+    stop = writer.minimum(writer.add(first, _CHUNK), end)
+
+    def join(start: str) -> None:
+        group = writer.emit(f"lshr exact i64 {start}, {reduction.GROUP.bit_length() - 1}")
+        for reduced in running:
+            reduced.join_made(group, to_chunk=reduced.grouped)
+
+    for reduced in running:
+        if reduced.grouped:
+            reduced.begin_chunk()
+    writer.plain_loop(first, stop, join, reduction.GROUP)
 
 
 def _last_chunk(writer: Writer, end: str) -> str:

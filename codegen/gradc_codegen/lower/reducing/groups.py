@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradc_codegen.lower.reducing.chunk_tree import length_of_chunk, write_chunks
+from gradc_codegen.lower.reducing.chunk_tree import write_chunks
 from gradc_codegen.lower.reducing.running import Running
 from gradc_codegen.nest.loop_nest import Loop, Statement, StatementKind
 from gradc_codegen.scalar.lower_scalar import is_function
@@ -39,16 +39,13 @@ def write_chunk(
     loop: Loop,
     running: Sequence[Running],
     start: str,
-    end: str,
+    stop: str,
     body: Callable[[str], None],
 ) -> None:
-    """Write one chunk of the loop from 0 to ``end``, that which begins at ``start``."""
+    """Write one chunk of a loop, or one group, from ``start`` to ``stop``."""
     for made in running:
         made.begin_chunk()
-    length = length_of_chunk(writer, start, end)
-    _groups(writer, loop, running, body).write(start, length)
-    for made in running:
-        made.join_chunk()
+    _groups(writer, loop, running, body).write(start, writer.subtract(stop, start))
 
 
 def _groups(

@@ -123,6 +123,8 @@ class Running:
 
     def begin(self) -> None:
         """Write the state's start; the total of no elements is a positive zero."""
+        if self.cells.is_apart:
+            return
         writer = self.elements.writer
         if self.grouped and self.state.along == reduction.GROUP and mask_of(self.statement):
             self.skipped = Skipped(writer)
@@ -257,13 +259,15 @@ class Running:
             lambda own: cells.store(cells.chunk(own), cells.load(cells.sum_of_chunk(number, own)))
         )
 
-    def join_made(self, number: str) -> None:
-        """Join the sum that a task has made of a chunk to the total."""
+    def join_made(self, number: str, to_chunk: bool = False) -> None:
+        """Join the sum that a task has made of a chunk, or of a group, to the total.
+
+        ``to_chunk``: to the chunk at hand instead.
+        """
         cells = self.cells
+        to = cells.chunk if to_chunk else cells.total
         cells.each(
-            lambda own: self._join_into(
-                cells.total(own), cells.load(cells.sum_of_chunk(number, own))
-            )
+            lambda own: self._join_into(to(own), cells.load(cells.sum_of_chunk(number, own)))
         )
 
     def leave_chunk(self) -> None:
@@ -276,6 +280,11 @@ class Running:
 
     def end(self) -> str | None:
         """Return the total in a register and give back the stack, None when it lives in memory."""
+        if self.cells.is_apart:
+            chunk = self.cells.chunk_on_stack
+            made = None if chunk is None else self.cells.load(chunk)
+            self.cells.release()
+            return made
         own = self._index_of(self.statement)
         if self.state.is_free_along and self.cells.row is not None:
             row = self.cells.load(self.cells.row)
