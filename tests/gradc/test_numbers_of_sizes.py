@@ -21,16 +21,21 @@ def of_a_logarithm(u):
     return u.sum()
 
 
-def of_a_float(u):
-    parts = {0.5: u * u}
-    return np.sum(parts[float(np.sqrt(len(u)) - len(u) ** 0.5 + 0.5)])
+def of_a_truth(u):
+    return sum([u[i] for i in range(4 if np.sqrt(len(u)) > 3.5 else 2)])
 
 
-@pytest.mark.parametrize("function", [of_a_root, of_a_logarithm, of_a_float])
+@pytest.mark.parametrize("function", [of_a_root, of_a_logarithm, of_a_truth])
 def test_numbers_computed_from_sizes(function):
     f = gradc.compile(function)
     for n in (9, 16, 25):
         u = np.arange(float(n))
         np.testing.assert_allclose(f(u), function(u), rtol=1e-14)
         assert f.grad(u).shape == (n,)
-    assert "one kernel per size" in f.signatures[-1].reason
+
+
+def test_why_there_is_one_kernel_a_size():
+    f = gradc.compile(of_a_root)
+    for n in (9, 16):
+        f(np.arange(float(n)))
+    assert f.signatures[-1].reason.startswith("one kernel per size: a Python integer needs")

@@ -31,7 +31,7 @@ def _number(self: Tracer, what: str, cure: str, why: str = "") -> Any:
             found=f"array: {self.type}",
             help=cure,
         )
-    need_number(self, what)
+    need_number(self, what, of_ints=False)
     raise trace_error(
         f"{what} of a traced value is not known while the function is traced",
         found=filter(None, (f"value: {self.type}", why)),
@@ -45,7 +45,7 @@ def _bool(self: Tracer) -> bool:
         return bool(known.item())
     several = known is not None or self.type.count != 1
     if not several:
-        need_number(self, "a truth value")
+        need_number(self, "a truth value", of_ints=False)
     from gradc.tracing.advice.suggest_where import (  # only an error needs it
         instead_of_truth,
         why_it_is_asked,
@@ -91,6 +91,8 @@ def _index(self: Tracer) -> int:
             help="cast it where an integer is wanted: x.astype(np.int64)",
         )
 
+    if self.known is None:
+        need_number(self, "a Python integer")
     return int(_number(self, "a Python integer", _KNOWN_NUMBERS))
 
 

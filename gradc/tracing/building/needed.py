@@ -9,13 +9,15 @@ from gradc.tracing.core.tracer import Tracer, read
 from gradc_ir.core.graph import Value
 
 
-def need_number(tracer: Tracer, what: str) -> None:
+def need_number(tracer: Tracer, what: str, *, of_ints: bool = True) -> None:
     """Have the trace begin again, with what a traced number is computed from given, where it can.
 
     Parameters
     ----------
     tracer: the number.
     what: who needs it, such as ``"range()"``.
+    of_ints: whether Python ints among the arguments are given, too, each of which then has a
+        kernel of its own.
 
     Raises NeedsNumber for one of Python ints among the arguments, and of sizes; NeedsConcreteSize
     for one of symbolic sizes alone. Numbers of arrays are not known before the function runs.
@@ -28,6 +30,8 @@ def need_number(tracer: Tracer, what: str) -> None:
     while waiting:
         value = waiting.pop()
         if value in root.python_ints:
+            if not of_ints:
+                return
             found.add(root.python_ints[value])
             continue
         outside = root.origins.get(value)
