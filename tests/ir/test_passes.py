@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gradc_ir import build
@@ -60,7 +60,13 @@ def test_a_second_time_changes_nothing(program: Function) -> None:
 @settings(max_examples=40, deadline=None)
 @given(programs(kind="exact"), st.randoms(use_true_random=False))
 def test_the_order_of_operands_is_one_of_structure(program: Function, random: Any) -> None:
-    """Programs that differ in operand order only are equal once canonical."""
+    """Programs that differ in operand order only are equal once canonical.
+
+    Of operands that differ in sizes alone the first comes first.
+    """
+    order = OperandOrder()
+    pairs = [node.operands for node in program.nodes if node.op.name in commutative_ops()]
+    assume(not any(x is not y and order.key(x)[:3] == order.key(y)[:3] for x, y in pairs))
     with Builder() as builder:
         mapping = {}
         for node in program.nodes:
