@@ -114,8 +114,21 @@ def test_matrices_of_singles(name: str) -> None:
         assert_function(OF_MATRICES[name], general(4, 3), dtype=np.float32)
 
 
+# They take seconds, and others are like them.
+LONG = {
+    "lstsq of columns",
+    "lstsq, wide",
+    "lstsq, rcond",
+    "polyfit, cov",
+    "polyfit, unscaled",
+    "tensorinv",
+}
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in OTHERS]
+)
 def test_others(name: str, dtype: Any) -> None:
     function, *args = OTHERS[name]
     assert_function(function, *args, dtype=dtype)

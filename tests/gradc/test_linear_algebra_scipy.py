@@ -138,8 +138,21 @@ def test_matrices(name: str, shape: tuple[int, ...]) -> None:
     assert_function(OF_MATRICES[name], general(*shape))
 
 
+# They take seconds, and others are like them.
+LONG = {
+    "lstsq, wide",
+    "lstsq of columns",
+    "solve_discrete_lyapunov",
+    "expm of none",
+    "orthogonal_procrustes",
+    "polar, left",
+}
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in OTHERS]
+)
 def test_others(name: str, dtype: Any) -> None:
     if dtype is np.float32 and name in DOUBLE:
         return
