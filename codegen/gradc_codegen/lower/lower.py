@@ -27,6 +27,7 @@ from gradc_codegen.lower.prologue import (
     write_worksize,
 )
 from gradc_codegen.lower.reducing.groups import write_chunk, write_groups
+from gradc_codegen.lower.reducing.last_lanes import MOST_CALLED
 from gradc_codegen.lower.reducing.running import Running, narrowed
 from gradc_codegen.lower.row_stores import RowStores
 from gradc_codegen.lower.transpose_blocks import transpose
@@ -295,6 +296,8 @@ class FunctionLowering:
             return
         writer, horizontal = self.writer, self.elements.horizontal
         grouped = [made for made in running if made.grouped]
+        for made in running:
+            made.is_among_many = len(running) > MOST_CALLED
         start, end = bounds or ("0", writer.size(loop.size))
 
         def body(index: str) -> None:

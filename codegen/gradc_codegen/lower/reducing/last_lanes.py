@@ -14,6 +14,8 @@ from gradc_codegen.text.module import REGISTER, suffix, vector_type
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.types import DType
 
+# More sums of a loop join their lanes without a call.
+MOST_CALLED = 16
 # As many lanes are joined in one turn of the loop.
 _AT_ONCE = 8
 

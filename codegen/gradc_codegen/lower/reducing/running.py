@@ -105,6 +105,8 @@ class Running:
         self._joining: Cell | None = None
         self.cells = Cells(elements, state, index_of, self.grouped, chunk_at)
         self._chunk_at = chunk_at
+        # whether so many run at once that around a call too much would go to the stack
+        self.is_among_many = False
         # of a sum whose groups may be left out: what that has to know
         self.skipped: Skipped | None = None
 
@@ -357,11 +359,11 @@ class Running:
         writer = self.elements.writer
         size = self.statement.dims[self.statement.sequential]
         have = self.cells.load(cell)
-        if not isinstance(size, int):
+        if not isinstance(size, int) and not self.is_among_many:
             self.cells.store(cell, in_order(writer, self.word, self.dtype, have, operands))
             return
         operands = self._neutral_unless(writer.mask, operands)
-        for lane in range(min(writer.lanes, size)):
+        for lane in range(min(writer.lanes, size) if isinstance(size, int) else writer.lanes):
             picked = [element(writer, x, REGISTER[self.dtype], lane) for x in operands]
             have = self._joined(have, picked)
         self.cells.store(cell, have)
