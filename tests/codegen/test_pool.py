@@ -13,6 +13,7 @@ import pytest
 
 from gradc_codegen.machine import jit
 from gradc_codegen.threads import pool
+from gradc_codegen.threads.cut import LEAST_WORK
 from tests.in_threads import in_threads
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there all is done by the caller")
@@ -63,8 +64,8 @@ def test_every_iteration_is_in_one_task(size: int, unit: int, threads: int) -> N
 
 
 def test_little_work_is_the_callers() -> None:
-    assert ranges(1000, work=pool.LEAST_WORK) == [(0, 1000)]
-    assert len(ranges(1000, work=3 * pool.LEAST_WORK)) == 3
+    assert ranges(1000, work=LEAST_WORK) == [(0, 1000)]
+    assert len(ranges(1000, work=3 * LEAST_WORK)) == 3
 
 
 def test_the_first_task_that_fails_says_how_it_ends() -> None:

@@ -25,7 +25,7 @@ from gradc_codegen.nest.loop_nest import (
     statements_of,
 )
 from gradc_codegen.threads.apart import items_of, why_not_apart
-from gradc_codegen.threads.pool import LEAST_WORK
+from gradc_codegen.threads.cut import LEAST_WORK
 from gradc_codegen.threads.work import work_of, work_of_one
 from gradc_ir.core.sizes import Size
 from gradc_ir.meaning import reduction

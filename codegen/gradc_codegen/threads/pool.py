@@ -15,13 +15,12 @@ from __future__ import annotations
 import signal
 import sys
 
+from gradc_codegen.threads.cut import EACH, WORTH
+
 # What a kernel calls.
 RUN = "gradc.tasks.run"
 # The functions of the text: that one, what makes the pool (anew in a child), and what ends it.
 OWN, BEGIN, END = "run", "begin", "end"
-# Less work than this is done sooner than another thread is awake: in cheap operations of vectors,
-# number by number, it takes some 30 µs.
-LEAST_WORK = 1 << 20
 # No call has more threads.
 MOST = 256
 # How many tasks there are for each thread: who is held up leaves the rest to others.
@@ -376,13 +375,7 @@ entry:
   %few = call i64 @llvm.umin.i64(i64 %threads, i64 {MOST})
   %wished = mul i64 %few, {_TASKS_A_THREAD}
   %several = icmp ugt i64 %few, 1
-  %over = add i64 %size, %unit
-  %rounded = sub i64 %over, 1
-  %units = udiv i64 %rounded, %unit
-  %worth = udiv i64 %work, {LEAST_WORK}
-  %some = call i64 @llvm.umin.i64(i64 %wished, i64 %worth)
-  %tasks = call i64 @llvm.umin.i64(i64 %some, i64 %units)
-  %cut = icmp ugt i64 %tasks, 1
+{WORTH}
   %may = and i1 %open, %several
   %shared = and i1 %may, %cut
   br i1 %shared, label %share, label %alone
@@ -390,13 +383,7 @@ alone:
   %found = call i32 %task(ptr %table, i64 0, i64 %size, ptr %own)
   ret i32 %found
 share:
-  %up = add i64 %units, %tasks
-  %up.less = sub i64 %up, 1
-  %units.each = udiv i64 %up.less, %tasks
-  %each = mul i64 %units.each, %unit
-  %end = add i64 %size, %each
-  %end.less = sub i64 %end, 1
-  %count = udiv i64 %end.less, %each
+{EACH}
   %at.once = call i64 @llvm.umin.i64(i64 %few, i64 %count)
   %most = sub i64 %at.once, 1
 {stored}

@@ -8,7 +8,7 @@ so nothing is written by two, and no atomic instruction is needed.
 from __future__ import annotations
 
 from gradc_codegen.text.module import Module
-from gradc_codegen.threads.pool import LEAST_WORK
+from gradc_codegen.threads.cut import EACH, WORTH
 
 # What a kernel calls, and what it has the caller call.
 SHARE, ONE = "gradc.tasks.share", "gradc.tasks.one"
@@ -35,25 +35,13 @@ entry:
   br i1 %none, label %alone, label %ask
 ask:
 {_loads(RUNNER_TYPE, "runner", ("run", "context", "wished", "scratch", "bytes"))}
-  %over = add i64 %size, %unit
-  %rounded = sub i64 %over, 1
-  %units = udiv i64 %rounded, %unit
-  %worth = udiv i64 %work, {LEAST_WORK}
-  %some = call i64 @llvm.umin.i64(i64 %wished, i64 %worth)
-  %tasks = call i64 @llvm.umin.i64(i64 %some, i64 %units)
-  %cut = icmp ugt i64 %tasks, 1
+{WORTH}
   br i1 %cut, label %share, label %alone
 alone:
   %found = call i32 %task(ptr %table, i64 0, i64 %size, ptr %own)
   ret i32 %found
 share:
-  %up = add i64 %units, %tasks
-  %up.less = sub i64 %up, 1
-  %units.each = udiv i64 %up.less, %tasks
-  %each = mul i64 %units.each, %unit
-  %end = add i64 %size, %each
-  %end.less = sub i64 %end, 1
-  %count = udiv i64 %end.less, %each
+{EACH}
 {_stores("job", filled)}
   call void %run(ptr %context, i64 %count, ptr @{ONE}, ptr %job)
   br label %look

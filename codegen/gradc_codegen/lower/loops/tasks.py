@@ -15,7 +15,8 @@ from gradc_codegen.lower.prologue import bytes_of
 from gradc_codegen.lower.reducing.chunk_tree import join_chunks
 from gradc_codegen.nest.loop_nest import Loop, Tasks
 from gradc_codegen.storage.storage import Plan
-from gradc_codegen.threads.pool import LEAST_WORK, RUN
+from gradc_codegen.threads.cut import LEAST_WORK
+from gradc_codegen.threads.pool import RUN
 from gradc_codegen.threads.runner import SHARE, share_text
 from gradc_ir.core.sizes import Size
 
