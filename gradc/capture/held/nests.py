@@ -72,18 +72,18 @@ LEAF = Nest("leaf")
 
 def told_apart(one: Nest, other: Nest) -> tuple[str, str]:
     """Return what a user calls two unequal nests, so that it shows what is unequal."""
-    texts = str(one), str(other)
-    if texts[0] != texts[1]:
-        return texts
+    first, second = str(one), str(other)
+    if first != second:
+        return first, second
     if one.kind == "fixed":
         return _short(one.what), _short(other.what)
     if len(one.parts) != len(other.parts):
-        return tuple(f"{texts[0]} of {len(nest.parts)}" for nest in (one, other))  # type: ignore
-    for part, second in zip(one.parts, other.parts):
-        if part != second:
-            inner = told_apart(part, second)
-            return f"{texts[0]} with {inner[0]}", f"{texts[1]} with {inner[1]}"
-    return tuple(f"{texts[0]} made with {_short(nest.what)}" for nest in (one, other))  # type: ignore
+        return f"{first} of {len(one.parts)}", f"{second} of {len(other.parts)}"
+    for part, counterpart in zip(one.parts, other.parts):
+        if part != counterpart:
+            inner = told_apart(part, counterpart)
+            return f"{first} with {inner[0]}", f"{second} with {inner[1]}"
+    return f"{first} made with {_short(one.what)}", f"{second} made with {_short(other.what)}"
 
 
 def _short(value: Any) -> str:
