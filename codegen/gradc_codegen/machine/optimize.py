@@ -13,9 +13,9 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Literal
 
-import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
+from gradc_codegen.target.bindings import llvm
 from gradc_codegen.target.target import (
     LOCK,
     NO_PEEPHOLES,
