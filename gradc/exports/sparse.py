@@ -65,7 +65,8 @@ def sparse_forms(name: str, traced: Traced, request: Request) -> SparseForms:
         rows, columns, placement = rows[lower], columns[lower], placement.of(lower)
     starts = np.searchsorted(rows, np.arange(found.shape[0] + 1))
     return SparseForms(
-        _values(traced, request, leaf, making, placement, rows), _constants(name, rows, columns, starts)
+        _values(traced, request, leaf, making, placement, rows),
+        _constants(name, rows, columns, starts),
     )
 
 

@@ -234,6 +234,6 @@ def window(source: Source, times: int, rows: int, length: int) -> int | None:
     start, stride = source.start, source.stride
     reach = (rows - 1) * source.step
     for first in (start - start % stride, min(start, length - times * stride)):
-        if 0 <= first and first + times * stride <= length and start - first + reach < stride:
+        if first >= 0 and first + times * stride <= length and start - first + reach < stride:
             return first
     return None

@@ -22,9 +22,7 @@ def merges(node: Node) -> bool:
     if node.op.name != "reshape":
         return False
     groups = regroup(node.operands[0].type.shape, node.results[0].type.shape)
-    return all(
-        at.divisor == 1 and at.modulus is None for at in groups if isinstance(at, Regrouped)
-    )
+    return all(at.divisor == 1 and at.modulus is None for at in groups if isinstance(at, Regrouped))
 
 
 def routes_of(
@@ -71,9 +69,7 @@ def _joined_alone(found: Mapping[Value, Route]) -> dict[Value, Route]:
     through = {
         step.results[0] for value, route in found.items() if value.op.joins for step in route
     }
-    return {
-        value: route for value, route in found.items() if value.op.joins or value in through
-    }
+    return {value: route for value, route in found.items() if value.op.joins or value in through}
 
 
 def dims_along(value: Value, dims: Sequence[int], route: Route) -> tuple[int, ...]:

@@ -183,6 +183,4 @@ def _in_runs(function: Function, leaves: Function, runs: Runs, dtype: DType) -> 
         arrays = builder.inline(leaves, params)
         flat = [build.cast(build.reshape(one, (one.type.count,)), dtype) for one in arrays]
         values = side_by_side(runs.runs, flat, dtype)
-        return builder.function(
-            function.name, params, [values], function.names, function.location
-        )
+        return builder.function(function.name, params, [values], function.names, function.location)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from gradc.sparsity.runs import Band, Run, Source, Sum, window
+from gradc.sparsity.runs import Run, Source, Sum, window
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Shape
@@ -40,9 +40,7 @@ def _sum(column: Sum, arrays: Sequence[Value], shape: Shape, dtype: DType) -> Va
     return functools.reduce(build.add, parts)
 
 
-def _coefficients(
-    source: Source, arrays: Sequence[Value], shape: Shape, dtype: DType
-) -> Value:
+def _coefficients(source: Source, arrays: Sequence[Value], shape: Shape, dtype: DType) -> Value:
     """Return the coefficients of one source, an array of rows, or of times and rows."""
     leaf, start, step, stride = source
     if leaf < 0:
