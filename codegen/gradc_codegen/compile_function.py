@@ -18,6 +18,7 @@ from gradc_codegen.cache.objects import Object
 from gradc_codegen.interface.python_kernel import Kernel
 from gradc_codegen.machine import jit
 from gradc_codegen.machine.jit import Level
+from gradc_codegen.target.llvm_lock import uses_llvm
 from gradc_codegen.target.target import has_vectors, machine_of, target
 from gradc_ir.core.deferred import Deferred
 from gradc_ir.core.graph import Function
@@ -25,7 +26,6 @@ from gradc_ir.errors import ExportError
 from gradc_ir.telling.phases import DISK, LLVM, SCHEDULE, phase
 
 if TYPE_CHECKING:
-    from gradc_codegen.machine.optimize import Optimized
     from gradc_codegen.nest.loop_nest import LoopNest
     from gradc_codegen.threads.divide import Division
 
@@ -152,9 +152,9 @@ class Compilation:
     @property
     def assembly(self) -> str:
         """The assembly for the target; ExportError where it lacks an instruction."""
-        from gradc_codegen.machine.machine_code import machine_code
+        from gradc_codegen.machine.machine_code import assembly_of
 
-        return machine_code(self.llvm, self.cpu, self.triple).assembly()
+        return assembly_of(self.llvm, self.cpu, self.triple)
 
     def kernel(self, level: Level = None) -> Kernel:
         """Return the kernel in this process, whose CPU has the features of the target's."""
@@ -247,21 +247,21 @@ def compile_object(
         exported += [symbol for name in functions for symbol in parallel_symbols(name)]
     exported += [symbol for symbols in (more or {}).values() for symbol in symbols]
 
-    def made_of(texts: Sequence[str]) -> tuple[Optimized, str, bytes]:
-        """Return a copy of the module of texts, which can be emitted again, its IR and its code."""
+    @uses_llvm
+    def made_of(texts: Sequence[str]) -> tuple[bytes, str, tuple[str, ...], str]:
+        """Return the code of texts, their IR, what they call, and their assembly."""
         made = machine_code(texts, cpu, triple, level=level, exported=exported, emulate=emulate)
         ir, copy = str(made.module), made.copied()
-        return copy, ir, made.object()  # which refuses targets that would end the process
+        code = made.object()  # which refuses targets that would end the process
+        return code, ir, copy.called, copy.assembly()
 
-    copy, ir, code = made_of(texts)
+    code, ir, called, assembly = made_of(texts)
     provided = NAMES.intersection(helpers_in(code)) if own_doubles else frozenset[str]()
     if provided:
         # which of them are called is known when code has been made
         texts.append(soft_double_text(provided))
         exported += names_in(texts[-1])
-        copy, ir, code = made_of(texts)
-    called = copy.called
-    assembly = copy.assembly()
+        code, ir, called, assembly = made_of(texts)
     stack = worst_stack(assembly, machine.architecture)
     taken = max(worst_stack(assembly, machine.architecture, PROBE).values(), default=0)
     if probes and taken > PROBED_BYTES:

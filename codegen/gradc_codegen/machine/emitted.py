@@ -10,9 +10,11 @@ from gradc_codegen.machine.optimize import LONG, effort, optimize, parse
 from gradc_codegen.math.emulation import provided
 from gradc_codegen.math.shared import without_shared
 from gradc_codegen.target.bindings import llvm
-from gradc_codegen.target.target import LOCK, machine_of, target
+from gradc_codegen.target.llvm_lock import uses_llvm
+from gradc_codegen.target.target import machine_of, target
 
 
+@uses_llvm
 def emitted(
     text: str | Sequence[str], cpu: str, level: Literal[0, 1, 2, "long", "size"] | None
 ) -> Object:
@@ -28,17 +30,16 @@ def emitted(
     ------
     VerifyError: LLVM refuses the text.
     """
-    with LOCK:
-        machine_ = target(cpu)
-        given = [text] if isinstance(text, str) else text
-        texts = [provided(each, machine_) for each in given]
-        how = LONG if level == "long" else effort(texts, level)
-        if cpu == "native":
-            texts = [without_shared(each, machine_of(machine_)) for each in texts]
-        module = parse(texts, machine_, how)
-        names = tuple(
-            function.name
-            for function in module.functions
-            if not function.is_declaration and function.linkage is not llvm.Linkage.internal
-        )
-        return Object(optimize(module, machine_, how).object(), names)
+    machine_ = target(cpu)
+    given = [text] if isinstance(text, str) else text
+    texts = [provided(each, machine_) for each in given]
+    how = LONG if level == "long" else effort(texts, level)
+    if cpu == "native":
+        texts = [without_shared(each, machine_of(machine_)) for each in texts]
+    module = parse(texts, machine_, how)
+    names = tuple(
+        function.name
+        for function in module.functions
+        if not function.is_declaration and function.linkage is not llvm.Linkage.internal
+    )
+    return Object(optimize(module, machine_, how).object(), names)

@@ -16,7 +16,8 @@ from typing import Any, Literal, TypeAlias
 from gradc_codegen.cache import objects
 from gradc_codegen.libraries import blas_threads, routines, scipy_pointers
 from gradc_codegen.machine import elf_loader
-from gradc_codegen.target.target import LOCK, machine_of, target
+from gradc_codegen.target.llvm_lock import LOCK
+from gradc_codegen.target.target import machine_of, target
 from gradc_codegen.threads import pool
 from gradc_ir.core import foreign
 from gradc_ir.errors import VerifyError

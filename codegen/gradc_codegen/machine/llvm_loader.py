@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gradc_codegen.target.bindings import llvm
-from gradc_codegen.target.target import LOCK, target
+from gradc_codegen.target.llvm_lock import uses_llvm
+from gradc_codegen.target.target import target
 
 
 class Library(NamedTuple):
@@ -19,6 +20,7 @@ class Library(NamedTuple):
     addresses: Mapping[str, int]
 
 
+@uses_llvm
 def load(code: bytes, names: Sequence[str], addresses: Mapping[str, int]) -> Library:
     """Return an object file's functions, loaded into this process.
 
@@ -31,15 +33,14 @@ def load(code: bytes, names: Sequence[str], addresses: Mapping[str, int]) -> Lib
     ------
     RuntimeError: it calls another that the process does not have; LLVM writes its name on stderr.
     """
-    with LOCK:
-        builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-        for name in names:
-            builder.export_symbol(name)
-        for symbol, address in addresses.items():
-            builder.import_symbol(symbol, address)
-        engine = _engine()
-        library = builder.link(engine, f"gradc.{next(_serial)}")
-        return Library(library, engine, {name: int(library[name]) for name in names})
+    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    for name in names:
+        builder.export_symbol(name)
+    for symbol, address in addresses.items():
+        builder.import_symbol(symbol, address)
+    engine = _engine()
+    library = builder.link(engine, f"gradc.{next(_serial)}")
+    return Library(library, engine, {name: int(library[name]) for name in names})
 
 
 _serial = itertools.count()

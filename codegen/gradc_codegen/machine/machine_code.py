@@ -9,9 +9,11 @@ from gradc_codegen.machine.common import with_common
 from gradc_codegen.machine.optimize import SMALL_ATTRIBUTES, Optimized, effort, optimize, parse
 from gradc_codegen.math.emulation import provided
 from gradc_codegen.math.formulas import contained
-from gradc_codegen.target.target import LOCK, target
+from gradc_codegen.target.llvm_lock import uses_llvm
+from gradc_codegen.target.target import target
 
 
+@uses_llvm
 def machine_code(
     text: str | Sequence[str],
     cpu: str | None = None,
@@ -39,20 +41,25 @@ def machine_code(
     ExportError: no such target or CPU, or the code needs fma, and the CPU has none.
     VerifyError: LLVM refuses the text.
     """
-    with LOCK:
-        machine_of = target(cpu, triple)
-        texts = [text] if isinstance(text, str) else text
-        told = SMALL_ATTRIBUTES if level == "size" else ""
-        texts = [provided(contained(text), machine_of, emulate, told) for text in texts]
-        how = effort(texts, level)
-        if exported is not None:
-            texts = with_common(texts)
-        # the C functions in front of kernels have looked for the stack on Windows
-        attributes = '"no-stack-arg-probe"' if machine_of.format == "coff" else ""
-        module = parse(texts, machine_of, how, attributes)
-        if exported is not None:
-            seen = set(exported)
-            for function in module.functions:
-                if not function.is_declaration and function.name not in seen:
-                    function.linkage = "internal"
-        return optimize(module, machine_of, how)
+    machine_of = target(cpu, triple)
+    texts = [text] if isinstance(text, str) else text
+    told = SMALL_ATTRIBUTES if level == "size" else ""
+    texts = [provided(contained(text), machine_of, emulate, told) for text in texts]
+    how = effort(texts, level)
+    if exported is not None:
+        texts = with_common(texts)
+    # the C functions in front of kernels have looked for the stack on Windows
+    attributes = '"no-stack-arg-probe"' if machine_of.format == "coff" else ""
+    module = parse(texts, machine_of, how, attributes)
+    if exported is not None:
+        seen = set(exported)
+        for function in module.functions:
+            if not function.is_declaration and function.name not in seen:
+                function.linkage = "internal"
+    return optimize(module, machine_of, how)
+
+
+@uses_llvm
+def assembly_of(text: str, cpu: str | None = None, triple: str | None = None) -> str:
+    """Return the assembly of a module; parameters and errors are those of :func:`machine_code`."""
+    return machine_code(text, cpu, triple).assembly()

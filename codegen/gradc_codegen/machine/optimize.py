@@ -16,8 +16,8 @@ from typing import Literal
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from gradc_codegen.target.bindings import llvm
+from gradc_codegen.target.llvm_lock import uses_llvm
 from gradc_codegen.target.target import (
-    LOCK,
     NO_PEEPHOLES,
     NO_STRENGTH_REDUCTION,
     SHORT_SEARCH,
@@ -153,6 +153,7 @@ def _usual_effort(texts: Sequence[str]) -> Effort:
     return replace(how, unroll=loops - plain <= _SOME_LOOPS)
 
 
+@uses_llvm
 def parse(
     texts: Sequence[str], target: Target, how: Effort, attributes: str = ""
 ) -> llvm.ModuleRef:
@@ -165,23 +166,20 @@ def parse(
     ------
     VerifyError: LLVM refuses a text, with its own words; a defect of what wrote it.
     """
-    with LOCK:
-        context = llvm.create_context()
-        modules = []
-        width = machine_of(target).vector_bytes
-        for text in texts:
-            try:
-                module = llvm.parse_assembly(
-                    _with_attributes(text, how, width, attributes), context
-                )
-                module.verify()
-            except RuntimeError as error:
-                raise VerifyError("LLVM refuses the text of a module", found=str(error)) from None
-            module.triple, module.data_layout = target.triple, target.layout
-            modules.append(module)
-        for other in modules[1:]:
-            modules[0].link_in(other)
-        return modules[0]
+    context = llvm.create_context()
+    modules = []
+    width = machine_of(target).vector_bytes
+    for text in texts:
+        try:
+            module = llvm.parse_assembly(_with_attributes(text, how, width, attributes), context)
+            module.verify()
+        except RuntimeError as error:
+            raise VerifyError("LLVM refuses the text of a module", found=str(error)) from None
+        module.triple, module.data_layout = target.triple, target.layout
+        modules.append(module)
+    for other in modules[1:]:
+        modules[0].link_in(other)
+    return modules[0]
 
 
 def _with_attributes(text: str, how: Effort, width: int, attributes: str) -> str:
@@ -227,6 +225,7 @@ class Optimized:
     how: Effort
     target: Target
 
+    @uses_llvm
     def object(self) -> bytes:
         """Return the module's object file.
 
@@ -236,7 +235,7 @@ class Optimized:
             from gradc_codegen.machine.apart import try_apart  # few targets need a process
 
             try_apart(str(self.module), self.target, self.how.generator)
-        with LOCK, self._options():
+        with self._options():
             try:
                 return bytes(self.machine.emit_object(self.module))
             except RuntimeError as error:
@@ -246,23 +245,25 @@ class Optimized:
                 ) from None
 
     @property
+    @uses_llvm
     def called(self) -> tuple[str, ...]:
         """The functions that the module calls and does not define, in alphabetical order."""
         every = (one.name for one in self.module.functions if one.is_declaration)
         return tuple(sorted(name for name in every if not name.startswith("llvm.")))
 
+    @uses_llvm
     def copied(self) -> Optimized:
         """Return a copy, to emit something else of: what is emitted changes the module."""
-        with LOCK:
-            return replace(
-                self,
-                module=self.module.clone(),
-                machine=self.target.machine(self.how.generator),
-            )
+        return replace(
+            self,
+            module=self.module.clone(),
+            machine=self.target.machine(self.how.generator),
+        )
 
+    @uses_llvm
     def assembly(self) -> str:
         """Return the module's assembly."""
-        with LOCK, self._options():
+        with self._options():
             return str(self.machine.emit_assembly(self.module))
 
     def _options(self) -> AbstractContextManager[None]:
@@ -278,22 +279,23 @@ def _without_marks(module: llvm.ModuleRef) -> llvm.ModuleRef:
     return llvm.parse_assembly(text, llvm.create_context())
 
 
+@uses_llvm
 def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> Optimized:
     """Optimise a module in place; returns it with a fresh machine of the same effort."""
-    with asking(SHORT_SEARCH):
-        if how.pipeline:
-            options = llvm.create_pipeline_tuning_options(how.pipeline)
-            options.loop_vectorization = how.vectorize
-            options.slp_vectorization = how.vectorize and _JOINS_NEIGHBOURS
-            options.loop_unrolling = how.unroll
-            builder = llvm.create_pass_builder(target.machine(how.generator), options)
-            passes = builder.getModulePassManager()
-            try:
+    if how.pipeline:
+        options = llvm.create_pipeline_tuning_options(how.pipeline)
+        options.loop_vectorization = how.vectorize
+        options.slp_vectorization = how.vectorize and _JOINS_NEIGHBOURS
+        options.loop_unrolling = how.unroll
+        builder = llvm.create_pass_builder(target.machine(how.generator), options)
+        passes = builder.getModulePassManager()
+        try:
+            with asking(SHORT_SEARCH):
                 passes.run(module, builder)
-            finally:
-                # llvmlite's class inherits a disposal that does nothing: 30 KiB would stay
-                NewPassManager._dispose(passes)
-                passes.detach()
-        if how.marked:
-            module = _without_marks(module)
-        return Optimized(module, target.machine(how.generator), how, target)
+        finally:
+            # llvmlite's class inherits a disposal that does nothing: 30 KiB would stay
+            NewPassManager._dispose(passes)
+            passes.detach()
+    if how.marked:
+        module = _without_marks(module)
+    return Optimized(module, target.machine(how.generator), how, target)

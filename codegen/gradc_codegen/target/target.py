@@ -12,19 +12,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
+from gradc_codegen.target.llvm_lock import uses_llvm
 from gradc_codegen.target.triple import HELP, normalised
 from gradc_codegen.text.module import REGISTER, Machine, suffix
 from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ExportError
-from gradc_ir.forks import Depth, lock_across_forks
 
 if TYPE_CHECKING:
     import llvmlite.binding
-
-# Every use of LLVM holds this lock: contexts are fresh for each module, but llvmlite's registries
-# and the one engine are shared.
-LOCK = lock_across_forks(Depth.LLVM)
 
 # The oldest CPU of each architecture that has fma in hardware, hence the same bits everywhere.
 _BASELINE_CPU: dict[str, str] = {
@@ -125,10 +121,10 @@ class Target:
         return self.architecture in _PROVEN or self == host()
 
     @functools.cached_property
+    @uses_llvm
     def layout(self) -> str:
         """LLVM's text of how wide and how aligned data is."""
-        with LOCK:
-            return str(self.machine().target_data)
+        return str(self.machine().target_data)
 
     @property
     def pointer_bits(self) -> int:
@@ -187,34 +183,35 @@ def asking(*options: Option) -> Iterator[None]:
     """Set options of LLVM's for what is optimised or emitted inside.
 
     The options are the process's, and LLVM reads them when it begins: they are set for as long
-    only, so that whoever else compiles with llvmlite (Numba) is not concerned.
+    only, so that whoever else compiles with llvmlite (Numba) is not concerned. For functions that
+    hold LLVM's lock.
     """
     from gradc_codegen.target.bindings import llvm
 
-    with LOCK:
+    for option in options:
+        llvm.set_option("gradc", f"{option.name}={option.wanted}")
+    try:
+        yield
+    finally:
         for option in options:
-            llvm.set_option("gradc", f"{option.name}={option.wanted}")
-        try:
-            yield
-        finally:
-            for option in options:
-                llvm.set_option("gradc", f"{option.name}={option.usual}")
+            llvm.set_option("gradc", f"{option.name}={option.usual}")
 
 
 @functools.cache
+@uses_llvm
 def host() -> Target:
     """Return this process's machine, with the features it has (a virtual machine may lack some)."""
     from gradc_codegen.target.bindings import llvm
 
-    with LOCK:
-        return Target(
-            llvm.get_process_triple(),
-            llvm.get_host_cpu_name(),
-            llvm.get_host_cpu_features().flatten(),
-        )
+    return Target(
+        llvm.get_process_triple(),
+        llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+    )
 
 
 @functools.cache
+@uses_llvm
 def target(cpu: str | None = None, triple: str | None = None) -> Target:
     """Return the target for a CPU and a triple.
 
@@ -230,26 +227,25 @@ def target(cpu: str | None = None, triple: str | None = None) -> Target:
     """
     from gradc_codegen.target.bindings import llvm
 
-    with LOCK:
-        mine = llvm.get_process_triple()
-        if cpu == "native":
-            if triple is not None and normalised(triple) != mine:
-                raise ExportError(
-                    f"cpu native is this machine's, but the target is {triple}",
-                    help="name the CPU of the target, or leave it out for its baseline",
-                )
-            return host()
-        triple = mine if triple in (None, mine) else normalised(triple)
-        _known_triple(triple)
-        architecture = _architecture(triple)
-        if cpu is None:
-            return Target(
-                triple,
-                _BASELINE_CPU.get(architecture, "generic"),
-                _features(architecture),
+    mine = llvm.get_process_triple()
+    if cpu == "native":
+        if triple is not None and normalised(triple) != mine:
+            raise ExportError(
+                f"cpu native is this machine's, but the target is {triple}",
+                help="name the CPU of the target, or leave it out for its baseline",
             )
-        _known_cpu(cpu, triple)
-        return Target(triple, cpu, _features(architecture))
+        return host()
+    triple = mine if triple in (None, mine) else normalised(triple)
+    _known_triple(triple)
+    architecture = _architecture(triple)
+    if cpu is None:
+        return Target(
+            triple,
+            _BASELINE_CPU.get(architecture, "generic"),
+            _features(architecture),
+        )
+    _known_cpu(cpu, triple)
+    return Target(triple, cpu, _features(architecture))
 
 
 @functools.cache
@@ -311,13 +307,13 @@ def has_wide_product(target: Target) -> bool:
     )
 
 
+@uses_llvm
 def _assembly(text: str, target: Target) -> str:
     from gradc_codegen.target.bindings import llvm
 
-    with LOCK:
-        module = llvm.parse_assembly(text, llvm.create_context())
-        module.triple = target.triple
-        return str(target.machine().emit_assembly(module))
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.triple = target.triple
+    return str(target.machine().emit_assembly(module))
 
 
 def machine_of(target: Target, splits: bool = False, is_small: bool = False) -> Machine:
@@ -342,6 +338,7 @@ def _initialize(triple: str) -> None:
         llvm.initialize_all_asmprinters()
 
 
+@uses_llvm
 def _known_triple(triple: str) -> None:
     from gradc_codegen.target.bindings import llvm
 
