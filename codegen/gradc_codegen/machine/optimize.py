@@ -18,11 +18,12 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 from gradc_codegen.target.bindings import llvm
 from gradc_codegen.target.llvm_lock import uses_llvm
 from gradc_codegen.target.target import (
-    PEEPHOLES,
-    STRENGTH_REDUCTION,
+    NO_PEEPHOLES,
+    NO_STRENGTH_REDUCTION,
+    SHORT_SEARCH,
     Target,
+    asking,
     machine_of,
-    without,
 )
 from gradc_codegen.text.module import AS_WRITTEN, PLAIN_LOOP
 from gradc_ir.classes.quick import dataclass
@@ -268,8 +269,8 @@ class Optimized:
     def _options(self) -> AbstractContextManager[None]:
         # LLVM 22's peephole pass loses numbers, docs/decisions/0018-peepholes.md
         if self.how.reduce_strength:
-            return without(PEEPHOLES)
-        return without(PEEPHOLES, STRENGTH_REDUCTION)
+            return asking(NO_PEEPHOLES)
+        return asking(NO_PEEPHOLES, NO_STRENGTH_REDUCTION)
 
 
 def _without_marks(module: llvm.ModuleRef) -> llvm.ModuleRef:
@@ -281,19 +282,20 @@ def _without_marks(module: llvm.ModuleRef) -> llvm.ModuleRef:
 @uses_llvm
 def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> Optimized:
     """Optimise a module in place; returns it with a fresh machine of the same effort."""
-    if how.pipeline:
-        options = llvm.create_pipeline_tuning_options(how.pipeline)
-        options.loop_vectorization = how.vectorize
-        options.slp_vectorization = how.vectorize and _JOINS_NEIGHBOURS
-        options.loop_unrolling = how.unroll
-        builder = llvm.create_pass_builder(target.machine(how.generator), options)
-        passes = builder.getModulePassManager()
-        try:
-            passes.run(module, builder)
-        finally:
-            # llvmlite's class inherits a disposal that does nothing: 30 KiB would stay
-            NewPassManager._dispose(passes)
-            passes.detach()
-    if how.marked:
-        module = _without_marks(module)
-    return Optimized(module, target.machine(how.generator), how, target)
+    with asking(SHORT_SEARCH):
+        if how.pipeline:
+            options = llvm.create_pipeline_tuning_options(how.pipeline)
+            options.loop_vectorization = how.vectorize
+            options.slp_vectorization = how.vectorize and _JOINS_NEIGHBOURS
+            options.loop_unrolling = how.unroll
+            builder = llvm.create_pass_builder(target.machine(how.generator), options)
+            passes = builder.getModulePassManager()
+            try:
+                passes.run(module, builder)
+            finally:
+                # llvmlite's class inherits a disposal that does nothing: 30 KiB would stay
+                NewPassManager._dispose(passes)
+                passes.detach()
+        if how.marked:
+            module = _without_marks(module)
+        return Optimized(module, target.machine(how.generator), how, target)

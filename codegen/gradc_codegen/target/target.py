@@ -10,9 +10,9 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from gradc_codegen.target.llvm_lock import uses_llvm
+from gradc_codegen.target.llvm_lock import LOCK, uses_llvm
 from gradc_codegen.target.triple import HELP, normalised
 from gradc_codegen.text.module import REGISTER, Machine, suffix
 from gradc_ir.classes.quick import dataclass
@@ -163,26 +163,38 @@ def _features(architecture: str) -> str:
     return _BASELINE_FEATURES.get(architecture, "")
 
 
-STRENGTH_REDUCTION, PEEPHOLES = "-disable-lsr", "-disable-peephole"
+class Option(NamedTuple):
+    """An option of LLVM's: its name, what gradc wants of it, and what it is for all others."""
+
+    name: str
+    wanted: str
+    usual: str
+
+
+NO_STRENGTH_REDUCTION = Option("-disable-lsr", "true", "false")
+NO_PEEPHOLES = Option("-disable-peephole", "true", "false")
+# How far joining neighbours looks for an order of what it would join, a block of code at a time:
+# where it finds none it has looked through all of it for each try.
+SHORT_SEARCH = Option("-slp-schedule-budget", "40000", "100000")
 
 
 @contextmanager
-def without(*passes: str) -> Iterator[None]:
-    """Leave passes of LLVM's code generator out of what is emitted inside.
+def asking(*options: Option) -> Iterator[None]:
+    """Set options of LLVM's for what is optimised or emitted inside.
 
-    The options are the process's, and LLVM reads them when it begins to emit: they are on for as
-    long only, so that whoever else compiles with llvmlite (Numba) is not concerned. For functions
-    that hold LLVM's lock.
+    The options are the process's, and LLVM reads them when it begins: they are set for as long
+    only, so that whoever else compiles with llvmlite (Numba) is not concerned.
     """
     from gradc_codegen.target.bindings import llvm
 
-    for name in passes:
-        llvm.set_option("gradc", f"{name}=true")
-    try:
-        yield
-    finally:
-        for name in passes:
-            llvm.set_option("gradc", f"{name}=false")
+    with LOCK:
+        for option in options:
+            llvm.set_option("gradc", f"{option.name}={option.wanted}")
+        try:
+            yield
+        finally:
+            for option in options:
+                llvm.set_option("gradc", f"{option.name}={option.usual}")
 
 
 @functools.cache
