@@ -8,7 +8,6 @@ The stations are loaded when they are reached: machine code that is kept passes 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +19,7 @@ from gradc_codegen.machine import jit
 from gradc_codegen.machine.jit import Level
 from gradc_codegen.target.llvm_lock import uses_llvm
 from gradc_codegen.target.target import has_vectors, machine_of, target
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.deferred import Deferred
 from gradc_ir.core.graph import Function
 from gradc_ir.errors import ExportError

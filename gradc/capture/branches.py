@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -24,6 +23,7 @@ from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.tracer import make, read, write
 from gradc.tracing.rewriting.site import Site
 from gradc_ir import build
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import TraceError

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gradc.requests.options import Options
 from gradc.sparsity.seeds import Seeds, Terms
+from gradc_ir.classes.quick import dataclass
 
 if TYPE_CHECKING:
     from gradc_ir.core.graph import Function

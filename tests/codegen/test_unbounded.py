@@ -11,13 +11,14 @@ import pytest
 from gradc.runtime.executable import Executable
 from gradc_codegen.lower.lower import lower
 from gradc_codegen.machine.machine_code import machine_code
+from gradc_codegen.math import formula_steps, formulas
 from gradc_codegen.scalar.wide_exponents import watched
 from gradc_ir import build
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.op import TABLE
 from gradc_ir.core.types import DType, Type
-from gradc_ir.errors import DTypeError
+from gradc_ir.errors import DTypeError, VerifyError
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.text.parser import parse_function
 from gradc_ir.wide_exponents.arithmetic import compute
@@ -101,6 +102,38 @@ def test_compiled_formulas_have_the_bits_of_the_interpreter(
     wanted = interpret(function, arrays)
     for found, each in zip(Executable(function, False, False)(arrays), wanted, strict=True):
         np.testing.assert_array_equal(np.asarray(found), each)
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_steps_of_places_that_are_far_on(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADC_CACHE", "0")
+    function = function_of(text, DType.F64, (5,))
+    arrays = [samples(DType.F64, (5,), seed) for seed in (3, 4)]
+    near = Executable(function, False, False)(arrays)
+    written = []
+
+    def packed(word: str, *places: int) -> tuple[int, ...]:
+        written.append(formula_steps.packed(word, *places))
+        return written[-1]
+
+    monkeypatch.setattr(formulas, "packed", packed)
+    for name in ("_NEAR", "_OF_CHOICE"):
+        monkeypatch.setattr(formula_steps, name, 0)
+    far = Executable(function, False, False)(arrays)
+    assert {len(step) for step in written} <= {1, 3}
+    assert any(len(step) == 3 for step in written)
+    for one, other in zip(near, far, strict=True):
+        assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+
+
+def test_how_steps_are_written() -> None:
+    assert formula_steps.packed("mul", 1, 2, 2) == (3 | 1 << 4 | 2 << 18,)
+    assert formula_steps.packed("neg", 16383, 16383, 16383) == (5 | 16383 << 4 | -1 << 18,)
+    assert len(formula_steps.packed("add", 0, 16384, 16384)) == 3
+    assert formula_steps.packed("select", 1, 2, 3) == (13 | 1 << 4 | 2 << 13 | 3 << 22,)
+    assert len(formula_steps.packed("select", 512, 2, 3)) == 3
+    with pytest.raises(VerifyError):
+        formula_steps.packed("add", 0, 1 << 20, 1 << 20)
 
 
 @pytest.mark.parametrize(

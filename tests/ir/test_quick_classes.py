@@ -56,7 +56,16 @@ def forms(dataclass: Callable[..., Any]) -> list[Any]:
         def __hash__(self) -> int:
             return 7
 
-    return [Plain, Frozen, Same, Bare, Own]
+    @dataclass(eq=False, slots=True)
+    class Slots:
+        x: int
+        y: list[int] = field(default_factory=list)
+        z: int = field(init=False, default=4)
+
+        def doubled(self) -> int:
+            return 2 * self.x
+
+    return [Plain, Frozen, Same, Bare, Own, Slots]
 
 
 THEIRS, OURS = forms(dataclasses.dataclass), forms(quick.dataclass)
@@ -104,6 +113,13 @@ def test_what_is_frozen_stays(theirs: Any, ours: Any) -> None:
     assert changed(ours) == changed(theirs)
     if ours.__hash__ is not None and ours.__eq__ is not object.__eq__:
         assert hash(ours(1)) == hash(ours(1))
+
+
+def test_slots() -> None:
+    made = OURS[5](3)
+    assert (made.z, made.doubled()) == (4, 6)
+    assert not hasattr(made, "__dict__")
+    assert OURS[5].__slots__ == THEIRS[5].__slots__
 
 
 def test_each_has_its_own_factory() -> None:

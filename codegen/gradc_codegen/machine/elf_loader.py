@@ -105,17 +105,17 @@ def _linked(
 ) -> Loaded:
     """Place the sections, then have each word that refers to a symbol do so."""
     target, kind, section, offset, addend = _relocations(code, sections)
-    used = np.unique(target)
+    used = np.flatnonzero(np.bincount(target, minlength=len(symbols)))
     of_symbol = symbols["section"].astype(np.int64)
     is_far = of_symbol == _UNDEFINED
     imported, own = used[is_far[used]], used[~is_far[used]]
     if (
-        not np.isin(kind, _KNOWN).all()
-        or not np.isin(symbols["info"][used] & 15, _PLAIN).all()
+        not _among(kind, _KNOWN).all()
+        or not _among(symbols["info"][used] & 15, _PLAIN).all()
         or np.any(of_symbol[used] >= _FIRST_RESERVED)
         or np.any(symbols["info"][imported] >> 4 != _GLOBAL)
         # data of another library, which may be too far away
-        or np.isin(kind[is_far[target]], (_R_PC32, _R_PC64)).any()
+        or _among(kind[is_far[target]], (_R_PC32, _R_PC64)).any()
     ):
         raise Unfit("a symbol or a reference of another kind")
     outside = {name: address_of(name) for name in _names(names, symbols, imported)}
@@ -125,7 +125,10 @@ def _linked(
 
     # behind the code each import has a stub; behind the data stands a table of the addresses of
     # these, and of what else is read from there
-    in_table = np.union1d(imported, target[np.isin(kind, _OF_TABLE)])
+    is_read = _among(kind, _OF_TABLE)
+    is_in_table = np.zeros(len(symbols), bool)
+    is_in_table[imported] = is_in_table[target[is_read]] = True
+    in_table = np.flatnonzero(is_in_table)
     writes = sections["flags"] & _WRITE != 0
     runs = sections["flags"] & _EXECINSTR != 0
     is_placed = _placed(sections)
@@ -159,9 +162,9 @@ def _linked(
     _write(memory, behind - 4, (entry_of[imported] - behind).astype(np.int32))
 
     at = places[section] + offset
-    found = np.where(np.isin(kind, _OF_TABLE), entry_of[target], values[target]) + addend - at
+    found = np.where(is_read, entry_of[target], values[target]) + addend - at
     found = np.where(kind == _R_64, absolute[target] + addend, found)
-    wide = np.isin(kind, _WIDE)
+    wide = _among(kind, _WIDE)
     _write(memory, at[wide], found[wide])
     _write(memory, at[~wide], found[~wide].astype(np.int32))
 
@@ -204,7 +207,7 @@ def _placed(sections: Array) -> Array:
     """Return which sections are to be in memory; Unfit where one is of a kind that is not known."""
     found: Array = sections["flags"] & _ALLOC != 0
     if (
-        not np.isin(sections["type"][found], (_PROGBITS, _NOBITS)).all()
+        not _among(sections["type"][found], (_PROGBITS, _NOBITS)).all()
         or np.any(sections["flags"][found] & _TLS)
         or np.any(sections["align"][found] > page())
     ):
@@ -219,6 +222,14 @@ def _place(places: Array, sections: Array, which: Array, start: int, align: int)
         places[number] = start
         start += int(sections["size"][number])
     return _aligned(start, align)
+
+
+def _among(numbers: Array, members: Iterable[int]) -> Array:
+    """Return which numbers are among a few; NumPy's own loads masked arrays at its first use."""
+    found = np.zeros(numbers.shape, bool)
+    for member in members:
+        found |= numbers == member
+    return found
 
 
 def _aligned(place: int, align: int) -> int:

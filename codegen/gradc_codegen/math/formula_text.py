@@ -10,6 +10,7 @@ import functools
 import math
 
 from gradc_codegen.math.formula_numbers import NUMBERS
+from gradc_codegen.math.formula_steps import READ
 from gradc_codegen.text.module import REGISTER, literal, suffix
 from gradc_ir.core.types import DType
 from gradc_ir.wide_exponents.arithmetic import MODERATE, TOP
@@ -45,7 +46,7 @@ def text(dtype: DType, define: str, name: str) -> str:
         "LIFT": literal(2.0 ** int(_FORMATS[dtype]["lift"]), dtype),
         "TINY": literal(2.0 ** -int(_FORMATS[dtype]["far"]), dtype),
     }
-    made = _TEXT.replace("{NUMBERS}", NUMBERS.strip())
+    made = _TEXT.replace("{NUMBERS}", NUMBERS.strip()).replace("{READ}", READ.strip("\n"))
     for blank, filling in blanks.items():
         made = made.replace("{" + blank + "}", filling)
     head, body = made.split("\n\n", 1)
@@ -91,7 +92,6 @@ entry:
   %numbers = zext i32 %numbers.32 to i64
   %steps = zext i32 %steps.32 to i64
   %outputs = zext i32 %outputs.32 to i64
-  %outputs.at = getelementptr inbounds i64, ptr %steps.at, i64 %steps
   %given = add i64 %inputs, %numbers
   %count = add i64 %given, %steps
   %values = alloca [4 x i64], i64 %count, align 16
@@ -147,15 +147,7 @@ decide:
   br i1 %computed, label %step, label %next
 step:
   %s = phi i64 [ 0, %decide ], [ %s.next, %made ]
-  %s.at = getelementptr inbounds i64, ptr %steps.at, i64 %s
-  %s.word = load i64, ptr %s.at, align 4
-  %s.low = trunc i64 %s.word to i32
-  %code = and i32 %s.low, 15
-  %x.moved = lshr i64 %s.word, 4
-  %y.moved = lshr i64 %s.word, 24
-  %z.wide = lshr i64 %s.word, 44
-  %x.wide = and i64 %x.moved, 1048575
-  %y.wide = and i64 %y.moved, 1048575
+{READ}
   %x.at = getelementptr inbounds [4 x i64], ptr %values, i64 %x.wide
   %y.at = getelementptr inbounds [4 x i64], ptr %values, i64 %y.wide
   %z.at = getelementptr inbounds [4 x i64], ptr %values, i64 %z.wide
@@ -201,7 +193,7 @@ difference:
   %turned = fneg {T} %ym
   br label %sum
 sum:
-  %zm = phi {T} [ %ym, %step ], [ %turned, %difference ]
+  %zm = phi {T} [ %ym, %read ], [ %turned, %difference ]
   %x.zero = fcmp oeq {T} %xm, {ZERO}
   %x.level = call double @gradc.level.{F}(double %xe, double %xp)
   %y.level = call double @gradc.level.{F}(double %ye, double %yp)
@@ -406,7 +398,7 @@ made:
   br i1 %s.more, label %step, label %result
 result:
   %k = phi i64 [ 0, %made ], [ %k.next, %result ]
-  %k.at = getelementptr inbounds i32, ptr %outputs.at, i64 %k
+  %k.at = getelementptr inbounds i32, ptr %s.after, i64 %k
   %k.32 = load i32, ptr %k.at
   %k.place = zext i32 %k.32 to i64
   %r.at = getelementptr inbounds [4 x i64], ptr %values, i64 %k.place

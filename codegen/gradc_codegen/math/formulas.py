@@ -2,11 +2,11 @@
 
 It is called where plain arithmetic may over- or underflow, or did, so it is small rather than fast:
 one function a dtype, compiled once a process; an exported object has one of its own. A program is
-i32 numbers: how many operands, constants, steps and results, then for each step two, of which a
-code has the lowest 4 bits and each of three places 20, then the places of the results. Operands
-come first, an array of lanes each, then constants, then the results of steps. A value is a
-significand of magnitude 1/2 to 1, an exponent of 2, a whole number in double precision, and an
-exponent of e; of 0, inf and nan both are 0.
+i32 numbers: how many operands, constants, steps and results, then the steps
+(:mod:`gradc_codegen.math.formula_steps`), then the places of the results. Operands come first, an
+array of lanes each, then constants, then the results of steps. A value is a significand of
+magnitude 1/2 to 1, an exponent of 2, a whole number in double precision, and an exponent of e; of
+0, inf and nan both are 0.
 """
 
 from __future__ import annotations
@@ -15,18 +15,13 @@ import re
 from collections.abc import Callable
 
 from gradc_codegen.lazy_table import LazyTable
+from gradc_codegen.math.formula_steps import packed
 from gradc_codegen.text.module import suffix
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType
-from gradc_ir.errors import VerifyError
 from gradc_ir.wide_exponents.functions import expand
 
-_WORDS = (
-    *("add", "sub", "lt", "mul", "div", "neg", "abs", "sqrt", "eq", "floor", "scale"),
-    *("exponent", "significand", "select", "grown"),
-)
 _TEXT: LazyTable[Callable[..., str]] = LazyTable({"gradc_codegen.math.formula_text": "text"})
-CODES = {word: code for code, word in enumerate(_WORDS)}
 _DECLARATION = re.compile(r"^declare void @(gradc_formula_f(?:64|32))\(.*\n", re.MULTILINE)
 _DTYPES = {"64": DType.F64, "32": DType.F32}
 
@@ -60,20 +55,9 @@ def program(body: Function, dtype: DType) -> tuple[list[int], list[float]]:
     made: list[int] = []
     for word, given in steps:
         of = [places[each] if isinstance(each, int) else operands + numbers[each] for each in given]
-        made += _words(CODES[word], of[0], of[min(1, len(of) - 1)], of[-1])
+        made += packed(word, of[0], of[min(1, len(of) - 1)], of[-1])
     head = [operands, len(numbers), len(steps), len(results)]
     return [*head, *made, *(places[each] for each in results)], list(numbers)
-
-
-def _words(code: int, *places: int) -> tuple[int, int]:
-    """Return a step as two numbers of 32 bits with a sign, the lower one first."""
-    word = code
-    for i, place in enumerate(places):
-        if place >> 20:
-            raise VerifyError("a formula has more than a million values")
-        word |= place << (4 + 20 * i)
-    low, high = (half - (half >> 31 << 32) for half in (word & 0xFFFFFFFF, word >> 32))
-    return low, high
 
 
 def definition(symbol: str, define: str = "define internal", name: str = "") -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gradc_codegen.arrays.blas import is_choice
 from gradc_codegen.nest.strips import bound_by
 from gradc_codegen.schedule.estimates import Estimates
 from gradc_codegen.schedule.in_place import Links, overwriting, root
 from gradc_codegen.schedule.passes.prepare import preparation
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Node
 
 

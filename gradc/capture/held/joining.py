@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from gradc.capture.held.heap import ABSENT, NOTHING
@@ -14,6 +14,7 @@ from gradc.control.leaf_types import LeafType
 from gradc.tracing import Tracer
 from gradc.tracing.core.tracer import MAY_BE, make_view, root
 from gradc.tracing.core.views import Returned
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import Type
 
 Make = Callable[[Sequence[Tracer]], Any]

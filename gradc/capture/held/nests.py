@@ -9,7 +9,6 @@ from __future__ import annotations
 import collections
 import types
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from gradc.capture.held.uniform import NotUniform
 from gradc.tracing import Tracer
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.lens.captured_containers import is_user_class
+from gradc_ir.classes.quick import dataclass
 
 _NUMBERS = (Tracer, float, int, bool, np.ndarray, SymbolicSize)
 _DICTS = (dict, collections.OrderedDict, collections.defaultdict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from gradc.tracing.core.tracer import Tracer, make_known, make_view, refuse_writ
 from gradc.tracing.core.views import Overlapping
 from gradc.tracing.indexing.picking import write_out
 from gradc.tracing.registry.scipy_function import MAKERS
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import _FROM_NUMPY as _SUPPORTED
 from gradc_ir.errors import ShapeError, TraceError
 

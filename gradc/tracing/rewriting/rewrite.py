@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 from types import CodeType, FunctionType
 
 from gradc.tracing.rewriting.asking import asks
@@ -12,6 +11,7 @@ from gradc.tracing.rewriting.function_scope import CannotRewrite
 from gradc.tracing.rewriting.site import Site
 from gradc.tracing.rewriting.source_tree import compiled, tree_of
 from gradc.tracing.rewriting.statements import Statements
+from gradc_ir.classes.quick import dataclass
 
 
 @dataclass(frozen=True, eq=False)

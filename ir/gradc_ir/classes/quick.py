@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from dataclasses import dataclass
 else:
 
-    def dataclass(cls=None, /, *, repr=True, eq=True, frozen=False):
+    def dataclass(cls=None, /, *, repr=True, eq=True, frozen=False, slots=False):
         """Make a class a dataclass; the options are those of the standard library's, as far."""
 
         def made(cls):
             if any(hasattr(base, "__dataclass_fields__") for base in cls.__bases__):
-                return dataclasses.dataclass(repr=repr, eq=eq, frozen=frozen)(cls)
-            return _made(cls, repr, eq, frozen)
+                return dataclasses.dataclass(repr=repr, eq=eq, frozen=frozen, slots=slots)(cls)
+            return _made(cls, repr, eq, frozen, slots)
 
         return made if cls is None else made(cls)
 
@@ -36,15 +36,15 @@ class _Absent:
 _ABSENT = _Absent()
 
 
-def _made(cls: type, has_repr: bool, eq: bool, frozen: bool) -> type:
+def _made(cls: type, has_repr: bool, eq: bool, frozen: bool, slots: bool) -> type:
     """Return a class with the methods of a dataclass."""
-    own = cls.__dict__
+    own = frozenset(cls.__dict__)
     cls.__doc__ = cls.__doc__ or cls.__name__  # or its signature would be looked at
-    dataclasses.dataclass(init=False, repr=False, eq=False)(cls)
+    cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
     fields = dataclasses.fields(cls)
     compared = [field.name for field in fields if field.compare]
     names: dict[str, Any] = {"_set": object.__setattr__, "_absent": _ABSENT}
-    text = [] if "__init__" in own else [_init(cls, fields, frozen, names)]
+    text = [] if "__init__" in own else [_init(cls, fields, frozen, slots, names)]
     if eq and "__eq__" not in own:
         mine, others = (f"({''.join(f'{x}.{name}, ' for name in compared)})" for x in "xy")
         text.append(
@@ -77,7 +77,11 @@ def _made(cls: type, has_repr: bool, eq: bool, frozen: bool) -> type:
 
 
 def _init(
-    cls: type, fields: tuple[dataclasses.Field[Any], ...], frozen: bool, names: dict[str, Any]
+    cls: type,
+    fields: tuple[dataclasses.Field[Any], ...],
+    frozen: bool,
+    slots: bool,
+    names: dict[str, Any],
 ) -> str:
     """Return the text of the method that sets the fields, and put what it needs under names."""
     places: list[str] = []
@@ -92,7 +96,10 @@ def _init(
             if field.init:
                 value = f"{value} if {name} is _absent else {name}"
         elif not field.init:
-            continue  # its default is the class's
+            if not slots or field.default is dataclasses.MISSING:
+                continue  # its default is the class's
+            names[f"_default_{name}"] = field.default
+            value = f"_default_{name}"
         if field.init:
             default = ""
             if has_factory:

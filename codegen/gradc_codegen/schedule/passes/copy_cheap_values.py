@@ -8,12 +8,13 @@ reader, so that no copy has to be there for longer than one loop.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gradc_codegen.nest.index_maps import Lookup, index_maps, own_dims
 from gradc_codegen.schedule.choices import COPY, Choices
 from gradc_codegen.schedule.estimates import Estimates
 from gradc_codegen.schedule.recompute import SOURCES, Recomputed, looks_into
+from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.builder import active, rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import product
