@@ -17,6 +17,7 @@ import llvmlite.binding as llvm
 from gradc_codegen.cache import objects
 from gradc_codegen.cache.objects import Object
 from gradc_codegen.libraries import blas_threads, routines, scipy_pointers
+from gradc_codegen.machine.symbol_names import names_of
 from gradc_codegen.target.target import LOCK, Target, machine_of, target
 from gradc_codegen.threads import pool
 from gradc_ir.core import foreign
@@ -103,18 +104,19 @@ def kept_module(
 
 def _emitted(text: str | Sequence[str], cpu: str, level: Level) -> Object:
     # LLVM's passes, which code that is kept does without
+    from gradc_codegen.machine.large_arrays import set_aside
     from gradc_codegen.machine.optimize import LONG, effort, optimize, parse
     from gradc_codegen.math.emulation import provided
     from gradc_codegen.math.shared import without_shared
 
     with LOCK:
         machine_ = target(cpu)
-        given = [text] if isinstance(text, str) else text
+        given, aside = set_aside([text] if isinstance(text, str) else text)
         texts = [provided(each, machine_) for each in given]
         how = LONG if level == "long" else effort(texts, level)
         if cpu == "native":
             texts = [without_shared(each, machine_of(machine_)) for each in texts]
-        module = parse(texts, machine_, how)
+        module = parse(texts, machine_, how, aside=aside)
         names = tuple(
             function.name
             for function in module.functions
@@ -152,9 +154,10 @@ def _symbols(code: bytes, own: Collection[str]) -> dict[str, int]:
 
     ``own``: what it defines itself.
     """
-    found = foreign.symbols(code)
+    told = names_of(code)
+    found = foreign.symbols(told)
     for pattern, address in _PROVIDERS.items():
-        names = {match.decode() for match in pattern.findall(code)}.difference(own)
+        names = {match.decode() for match in pattern.findall(told)}.difference(own)
         found |= {name: address(name) for name in sorted(names)}
     return found
 

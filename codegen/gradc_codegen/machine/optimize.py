@@ -16,6 +16,7 @@ from typing import Literal
 import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
+from gradc_codegen.machine.large_arrays import put_back
 from gradc_codegen.target.target import (
     LOCK,
     PEEPHOLES,
@@ -153,12 +154,16 @@ def _usual_effort(texts: Sequence[str]) -> Effort:
 
 
 def parse(
-    texts: Sequence[str], target: Target, how: Effort, attributes: str = ""
+    texts: Sequence[str],
+    target: Target,
+    how: Effort,
+    attributes: str = "",
+    aside: Sequence[str] = (),
 ) -> llvm.ModuleRef:
     """Return the module of one or more texts, laid out for a target.
 
     Functions get their attributes, and those that are given. What is internal to one text stays
-    apart from the others.
+    apart from the others. ``aside``: the bytes of arrays that are not in the texts.
 
     Raises
     ------
@@ -170,9 +175,8 @@ def parse(
         width = machine_of(target).vector_bytes
         for text in texts:
             try:
-                module = llvm.parse_assembly(
-                    _with_attributes(text, how, width, attributes), context
-                )
+                attributed = _with_attributes(text, how, width, attributes)
+                module = llvm.parse_assembly(put_back(attributed, aside), context)
                 module.verify()
             except RuntimeError as error:
                 raise VerifyError("LLVM refuses the text of a module", found=str(error)) from None
