@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from gradc_codegen.cache.objects import Object
+from gradc_codegen.machine.large_arrays import set_aside
 from gradc_codegen.machine.optimize import LONG, effort, optimize, parse
 from gradc_codegen.math.emulation import provided
 from gradc_codegen.math.shared import without_shared
@@ -31,12 +32,12 @@ def emitted(
     VerifyError: LLVM refuses the text.
     """
     machine_ = target(cpu)
-    given = [text] if isinstance(text, str) else text
+    given, aside = set_aside([text] if isinstance(text, str) else text)
     texts = [provided(each, machine_) for each in given]
     how = LONG if level == "long" else effort(texts, level)
     if cpu == "native":
         texts = [without_shared(each, machine_of(machine_)) for each in texts]
-    module = parse(texts, machine_, how)
+    module = parse(texts, machine_, how, aside=aside)
     names = tuple(
         function.name
         for function in module.functions

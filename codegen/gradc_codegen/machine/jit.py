@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 from gradc_codegen.cache import objects
 from gradc_codegen.libraries import blas_threads, routines, scipy_pointers
 from gradc_codegen.machine import elf_loader
+from gradc_codegen.machine.symbol_names import names_of
 from gradc_codegen.target.llvm_lock import LOCK
 from gradc_codegen.target.target import machine_of, target
 from gradc_codegen.threads import pool
@@ -151,9 +152,10 @@ def _symbols(code: bytes, own: Collection[str]) -> dict[str, int]:
 
     ``own``: what it defines itself.
     """
-    found = foreign.symbols(code)
+    told = names_of(code)
+    found = foreign.symbols(told)
     for pattern, address in _PROVIDERS.items():
-        names = {match.decode() for match in pattern.findall(code)}.difference(own)
+        names = {match.decode() for match in pattern.findall(told)}.difference(own)
         found |= {name: address(name) for name in sorted(names)}
     return found
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from gradc_codegen.machine.common import with_common
+from gradc_codegen.machine.large_arrays import set_aside
 from gradc_codegen.machine.optimize import SMALL_ATTRIBUTES, Optimized, effort, optimize, parse
 from gradc_codegen.math.emulation import provided
 from gradc_codegen.math.formulas import contained
@@ -42,7 +43,7 @@ def machine_code(
     VerifyError: LLVM refuses the text.
     """
     machine_of = target(cpu, triple)
-    texts = [text] if isinstance(text, str) else text
+    texts, aside = set_aside([text] if isinstance(text, str) else text)
     told = SMALL_ATTRIBUTES if level == "size" else ""
     texts = [provided(contained(text), machine_of, emulate, told) for text in texts]
     how = effort(texts, level)
@@ -50,7 +51,7 @@ def machine_code(
         texts = with_common(texts)
     # the C functions in front of kernels have looked for the stack on Windows
     attributes = '"no-stack-arg-probe"' if machine_of.format == "coff" else ""
-    module = parse(texts, machine_of, how, attributes)
+    module = parse(texts, machine_of, how, attributes, aside)
     if exported is not None:
         seen = set(exported)
         for function in module.functions:

@@ -15,6 +15,7 @@ from typing import Literal
 
 from llvmlite.binding.newpassmanagers import NewPassManager
 
+from gradc_codegen.machine.large_arrays import put_back
 from gradc_codegen.target.bindings import llvm
 from gradc_codegen.target.llvm_lock import uses_llvm
 from gradc_codegen.target.target import (
@@ -155,12 +156,16 @@ def _usual_effort(texts: Sequence[str]) -> Effort:
 
 @uses_llvm
 def parse(
-    texts: Sequence[str], target: Target, how: Effort, attributes: str = ""
+    texts: Sequence[str],
+    target: Target,
+    how: Effort,
+    attributes: str = "",
+    aside: Sequence[str] = (),
 ) -> llvm.ModuleRef:
     """Return the module of one or more texts, laid out for a target.
 
     Functions get their attributes, and those that are given. What is internal to one text stays
-    apart from the others.
+    apart from the others. ``aside``: the bytes of arrays that are not in the texts.
 
     Raises
     ------
@@ -171,7 +176,8 @@ def parse(
     width = machine_of(target).vector_bytes
     for text in texts:
         try:
-            module = llvm.parse_assembly(_with_attributes(text, how, width, attributes), context)
+            attributed = _with_attributes(text, how, width, attributes)
+            module = llvm.parse_assembly(put_back(attributed, aside), context)
             module.verify()
         except RuntimeError as error:
             raise VerifyError("LLVM refuses the text of a module", found=str(error)) from None

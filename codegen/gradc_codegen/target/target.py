@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from gradc_codegen.target.llvm_lock import LOCK, uses_llvm
+from gradc_codegen.target.llvm_lock import uses_llvm
 from gradc_codegen.target.triple import HELP, normalised
 from gradc_codegen.text.module import REGISTER, Machine, suffix
 from gradc_ir.classes.quick import dataclass
