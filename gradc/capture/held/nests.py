@@ -224,5 +224,9 @@ def set_attributes(value: Any, new: dict[str, Any]) -> None:
 def _slots(kind: type) -> tuple[str, ...]:
     member = types.MemberDescriptorType
     return tuple(
-        name for base in kind.__mro__ for name, part in vars(base).items() if type(part) is member
+        name
+        for base in kind.__mro__
+        for name, part in vars(base).items()
+        # the attributes of a SimpleNamespace are behind such a member
+        if type(part) is member and name != "__dict__"
     )
