@@ -10,8 +10,8 @@ from gradc.capture.building import Built, Step
 from gradc.capture.driver import Driver
 from gradc.capture.held.carried import Carries
 from gradc.capture.held.fence import ReadsElements
-from gradc.capture.held.heap import ABSENT
-from gradc.capture.held.nests import rebuilt, take_apart
+from gradc.capture.held.heap import same_parts
+from gradc.capture.held.nests import take_apart
 from gradc.capture.held.recording import Before, Recording, variables_now
 from gradc.capture.held.truth import truth, truth_value
 from gradc.capture.held.unbound import check_made
@@ -19,12 +19,12 @@ from gradc.capture.held.uniform import NotUniform
 from gradc.capture.items import ROW, Items
 from gradc.capture.whole_numbers import Integers, fits_words
 from gradc.control.checkpointing import slots_of
-from gradc.control.leaf_types import LeafType, leaf_type_of
+from gradc.control.leaf_types import LeafType
 from gradc.control.steps import as_value, row_type_of
 from gradc.requests.options import current_options
 from gradc.tracing import Tracer
 from gradc.tracing.array.operators import operate
-from gradc.tracing.checks.checks import check
+from gradc.tracing.checks.checks import Failure, check
 from gradc.tracing.core.signals import HasEffect
 from gradc.tracing.core.source import location_of
 from gradc.tracing.core.state import running
@@ -43,12 +43,32 @@ _INDEX = LeafType(Type(DType.I64), int)
 
 @dataclass
 class Outcome:
-    """What came of an attempt: the variables after the loop, or why it cannot be one operation."""
+    """What came of an attempt: the variables after the loop, or why it cannot be one operation.
+
+    ``asks``: whether the condition changes something, as it does once more when a loop ends.
+    """
 
     variables: dict[str, Any] = field(default_factory=dict)
     steps: str = ""
     carries: list[str] = field(default_factory=list)
+    asks: bool = False
     error: NotUniform | None = None
+
+
+class _State:
+    """What is no variable, to be told from what it is later."""
+
+    def __init__(
+        self, held: list[dict[Any, Any]], versions: list[int], failure: Failure | None
+    ) -> None:
+        self._held = held
+        self._rest = versions, failure
+
+    def differs(self, other: _State) -> bool:
+        """Whether anything has changed since another state of the same things."""
+        if self._rest[0] != other._rest[0] or self._rest[1] is not other._rest[1]:
+            return True
+        return not all(map(same_parts, self._held, other._held))
 
 
 class Attempt:
@@ -86,7 +106,10 @@ class Attempt:
         self._recording: Recording | None = None
         self._began: dict[str, Any] = {}
         self.holds: Value | None = None
-        self._at_test: dict[str, Any] = {}
+        # the variables that the condition assigns to, and what it found in all else
+        self._at_test: set[str] = set()
+        self._found = _State([], [], None)
+        self._asks = False
 
     def run(self) -> Generator[None, None, Outcome]:
         """Yield whenever a step is to be run; return the Outcome."""
@@ -115,8 +138,21 @@ class Attempt:
             raise NotUniform("its condition does not hold, whatever the steps hand on")
         self.holds = None if known else truth_value(test)
         now = variables_now(self._driver.frame, self._site)
-        self._at_test = {k: v for k, v in now.items() if v is not self._began[k]}
+        self._at_test = {name for name, value in now.items() if value is not self._began[name]}
+        changes = not self._site.read_later.isdisjoint(self._at_test) or self._state().differs(
+            self._found
+        )
+        self._asks = changes and self.holds is not None
         return True
+
+    def _state(self) -> _State:
+        """Return the state of all that is no variable."""
+        recording, heap = self._recording, self._start.heap
+        assert recording is not None
+        arrays = [array for array, _, _ in heap.arrays.values()]
+        arrays += [array for array, _ in recording.adopted.values()]
+        held = [held.now() for held in heap.held.values()]
+        return _State(held, [array._version for array in arrays], recording.trace.failure)
 
     # -- a step ----------------------------------------------------------------------------------
 
@@ -136,6 +172,8 @@ class Attempt:
         """Have the frame begin with a step's variables, and its item."""
         self._driver.on_error = self._failed
         self._began = carries.begin(recording)
+        if self._items is None:
+            self._found = self._state()
         self._driver.give(self._began)
         rows = self._rows or []
         (index,) = recording.parameters([_INDEX])
@@ -273,12 +311,10 @@ class Attempt:
             path = built.grown[0].held.path
             raise NotUniform(f"it appends to {path}, and how often is not known")
         variables = built.handed_back(values, steps)
-        if self._items is None:
-            self._assigned_by_test(built, values, variables)
         if built.steps is not None:
-            own = {*self._at_test, *self._site.placeholders}
+            own = {*self._at_test, *self._site.flags, *self._site.placeholders}
             check_made(self._site, [name for name in built.made if name not in own], built.steps)
-        return Outcome(variables, text, carries.paths)
+        return Outcome(variables, text, carries.paths, self._asks)
 
     def _guard_integers(self, recording: Recording, carries: Carries) -> bool:
         """Have the program look at integers that nobody knows; return whether it does now.
@@ -315,26 +351,6 @@ class Attempt:
         assert step.index._value is not None
         steps = count - self._first if isinstance(count, int) else None
         return Integers(function, step.index._value, known, after, steps).check()
-
-    def _assigned_by_test(
-        self, built: Built, values: list[Value], variables: dict[str, Any]
-    ) -> None:
-        """Have variables that the condition assigns to hold what it left when it was asked last."""
-        recording, site = self._recording, self._site
-        assert recording is not None
-        flags = [variables[name] for name in site.leaving]
-        for name, value in self._at_test.items():
-            if name not in site.read_later or value is ABSENT:
-                continue
-            nest, leaves = take_apart(value)
-            leaf_types = [leaf_type_of(leaf) for leaf in leaves]
-            with recording.entered():
-                function = recording.function(site, [recording.value(leaf) for leaf in leaves])
-            found = built.evaluated(function, values, leaf_types)
-            left = [flag for flag in flags if truth(flag) is None]
-            if left:
-                raise NotUniform(f"its condition assigns to {name}, and it may be left early")
-            variables[name] = rebuilt(nest, found)
 
     def _flags(self, carries: Carries) -> list[Value]:
         """Return the parameters that say whether the loop was left before a step."""

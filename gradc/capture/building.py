@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Any
 
-from gradc.capture.held.carried import Carries, Grown, Slot, split
+from gradc.capture.held.carried import Carries, split
 from gradc.capture.held.heap import ABSENT, set_parts
 from gradc.capture.held.joining import own_memory
 from gradc.capture.held.nests import Nest, rebuilt, take_apart
 from gradc.capture.held.recording import Recording
+from gradc.capture.held.slots import Grown, Slot
 from gradc.capture.held.unbound import LEFT_EARLY, say_unbound
 from gradc.capture.held.uniform import NotUniform
 from gradc.capture.items import ROW
@@ -20,6 +21,7 @@ from gradc.tracing.checks.checks import Failure, has_not_failed
 from gradc.tracing.core.rows import rows_of
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import MAY_BE, make, read, root, write
+from gradc.tracing.lens.captured_containers import is_user_class
 from gradc.tracing.rewriting.site import Site
 from gradc_ir import build
 from gradc_ir.classes.quick import dataclass
@@ -86,10 +88,10 @@ class Step:
 
 
 def _holds_functions(nest: Nest, known: Container[int] = ()) -> bool:
-    """Whether there are functions in a nest, beside those of known identity."""
+    """Whether there are functions, or classes of the user's, in a nest, beside known ones."""
     if nest.kind == "fixed":
-        is_function = callable(nest.what) and not isinstance(nest.what, type)
-        return is_function and id(nest.what) not in known
+        found = is_user_class(nest.what) if isinstance(nest.what, type) else callable(nest.what)
+        return found and id(nest.what) not in known
     return any([_holds_functions(part, known) for part in nest.parts])
 
 
@@ -211,18 +213,6 @@ class Built:
         start = cast_values(values_of(self._step.carries.start()), self.carried_types)
         blank = [build.full(t.type.shape, 0, t.type.dtype) for t in self.made_types]
         return [*start, *blank]
-
-    def evaluated(
-        self, function: Function, values: Sequence[Value], leaf_types: Sequence[LeafType]
-    ) -> list[Tracer]:
-        """Return the results of a function of a step's parameters, after the loop."""
-        recording = self._step.recording
-        place = dict(zip(self._step.carries.given(), values))
-        place |= {param: outer for outer, param in recording.trace.lifted.items()}
-        operands = [place.get(param, param) for param in function.params]
-        running()
-        found = recording.outer.builder.inline(function, operands)
-        return tracers_of(cast_values(found, leaf_types), leaf_types)
 
     # -- what is there after the loop ------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 from gradc.capture.attempt import Attempt, Outcome
@@ -27,7 +27,25 @@ from gradc_ir.core.graph import Value
 from gradc_ir.errors import GradcError
 
 
-class Loop(Driver):
+class _Chooser(Driver):
+    """A loop of which a piece may be run only if it was not left before, which is not known."""
+
+    def taken(self, choice: Choice) -> Iterator[None]:
+        """Have the frame run what is next as the first side of a choice; its second is nothing."""
+        self.give(dict(zip(self.site.names, choice.begin(True))))
+
+        def abandon(error: BaseException) -> bool:
+            choice.abandon(True)
+            return True
+
+        self.on_error = abandon
+        yield
+        self.on_error = None
+        choice.end(True)
+        choice.skip(False)
+
+
+class Loop(_Chooser):
     """A ``for``."""
 
     def __init__(self, iterable: Any, site: Site) -> None:
@@ -160,19 +178,9 @@ class Loop(Driver):
         variables = variables_now(self.frame, self.site) if given is None else dict(given)
         for item in iterator:
             variables |= self.gone(variables)
-            choice = Choice(self.frame, self.site, self._stays(), variables)
+            choice = Choice(self.frame, self.site, _stays(self.flags), variables)
             self.item = item
-            self.give(dict(zip(self.site.names, choice.begin(True))))
-
-            def abandon(error: BaseException, choice: Choice = choice) -> bool:
-                choice.abandon(True)
-                return True
-
-            self.on_error = abandon
-            yield
-            self.on_error = None
-            choice.end(True)
-            choice.skip(False)
+            yield from self.taken(choice)
             variables = dict(zip(self.site.names, choice.joined()))
             self.flags = tuple(variables[name] for name in self.site.leaving)
         self.give(variables | self.gone(variables), ends=True)
@@ -195,25 +203,20 @@ class Loop(Driver):
                 help=f"go through a list: list({path}), or through the array itself",
             )
 
-    def _stays(self) -> Value:
-        """Return whether the loop was not left yet."""
-        open_ = [truth_value(flag) for flag in self.flags if truth(flag) is None]
-        stays = build.logical_not(open_[0])
-        for flag in open_[1:]:
-            stays = build.logical_and(stays, build.logical_not(flag))
-        return stays
 
-
-class WhileLoop(Driver):
+class WhileLoop(_Chooser):
     """A ``while``."""
 
     def __init__(self, site: Site) -> None:
         self._attempt: Attempt | None = None
         self._goes_on: bool | None = True
+        self._is_over = False
         super().__init__(site, sys._getframe(1))
 
     def holds(self, test: Any) -> bool:
         """Take the condition; return whether the body is to be run now."""
+        if self._is_over:
+            return False
         if self._attempt is not None:
             return self._attempt.asked(test)
         self._goes_on = truth(test)
@@ -263,7 +266,40 @@ class WhileLoop(Driver):
         attempt = self._attempt = Attempt(self, start, None)
         found = yield from attempt.run()
         self._attempt = None
-        return (yield from _ended(self, found))
+        if not found.asks:
+            return (yield from _ended(self, found))
+        note_rolled(self.site, found.steps, found.carries)
+        yield from self._asked_last(found.variables)
+        return None
+
+    def _asked_last(self, variables: dict[str, Any]) -> Iterator[None]:
+        """Have the frame ask once more, as it does when a loop ends: what that changes is so.
+
+        Where the loop may have been left before, it asks only if it was not.
+        """
+        self._is_over = True
+        left = [variables[name] for name in self.site.leaving]
+        if True in map(truth, left):
+            self.give(variables, ends=True)
+            yield
+            return
+        if None not in map(truth, left):
+            self.give(variables)
+            yield
+            return
+        choice = Choice(self.frame, self.site, _stays(left), variables)
+        yield from self.taken(choice)
+        self.give(dict(zip(self.site.names, choice.joined())), ends=True)
+        yield
+
+
+def _stays(flags: Iterable[Any]) -> Value:
+    """Return whether a loop was not left yet."""
+    open_ = [truth_value(flag) for flag in flags if truth(flag) is None]
+    stays = build.logical_not(open_[0])
+    for flag in open_[1:]:
+        stays = build.logical_and(stays, build.logical_not(flag))
+    return stays
 
 
 def _ended(loop: Driver, found: Outcome) -> Generator[None, None, NotUniform | None]:

@@ -38,10 +38,10 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRADC_DISABLE_JIT", "1")
 
 
-def program(seed: int, folder: Path) -> Callable[..., Any]:
-    """Return a program, from a file of its own."""
-    path = folder / f"program_{seed}.py"
-    path.write_text(Writer(Random(seed)).write(), encoding="utf-8")
+def program(seed: int, folder: Path, objects: bool = False) -> Callable[..., Any]:
+    """Return a program, from a file of its own; with ``objects``, one that changes objects too."""
+    path = folder / f"program_{seed}_{objects}.py"
+    path.write_text(Writer(Random(seed), objects=objects).write(), encoding="utf-8")
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -59,11 +59,11 @@ def value_of(f: Callable[..., Any]) -> float | None:
         return None
 
 
-def check_values(seeds: Iterator[int], folder: Path) -> tuple[int, int]:
+def check_values(seeds: Iterator[int], folder: Path, objects: bool) -> tuple[int, int]:
     """Compare programs with plain Python; return how many there were, and were not refused."""
     every = compared = 0
     for seed in seeds:
-        f = program(seed, folder)
+        f = program(seed, folder, objects)
         found = value_of(f)
         every += 1
         if found is not None:
@@ -75,8 +75,9 @@ def check_values(seeds: Iterator[int], folder: Path) -> tuple[int, int]:
 
 
 @pytest.mark.usefixtures("rolled", "interpreted")
-def test_values(tmp_path: Path) -> None:
-    every, compared = check_values(iter(range(FEW)), tmp_path)
+@pytest.mark.parametrize("objects", [False, True])
+def test_values(tmp_path: Path, objects: bool) -> None:
+    every, compared = check_values(iter(range(FEW)), tmp_path, objects)
     assert compared > 0.7 * every
 
 
@@ -97,10 +98,13 @@ def test_two_names(function: Callable[..., Any]) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("interpreted")
 @pytest.mark.parametrize("forced", [False, True])
-def test_many_values(tmp_path: Path, forced: bool, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("objects", [False, True])
+def test_many_values(
+    tmp_path: Path, forced: bool, objects: bool, request: pytest.FixtureRequest
+) -> None:
     if forced:
         request.getfixturevalue("rolled")
-    every, compared = check_values(iter(range(FEW, FEW + PROGRAMS)), tmp_path)
+    every, compared = check_values(iter(range(FEW, FEW + PROGRAMS)), tmp_path, objects)
     assert compared > 0.7 * every
 
 
@@ -108,7 +112,7 @@ def test_many_values(tmp_path: Path, forced: bool, request: pytest.FixtureReques
 @pytest.mark.usefixtures("rolled")
 @pytest.mark.parametrize("seed", range(0, PROGRAMS, 6))
 def test_compiled_and_derivatives(tmp_path: Path, seed: int) -> None:
-    f = program(seed, tmp_path)
+    f = program(seed, tmp_path, objects=seed % 12 == 0)
     found = value_of(f)
     if found is None:
         return

@@ -20,7 +20,7 @@ PROGRAMS = [
         importlib.import_module(f"tests.written_loops.{module.name}"), "PROGRAMS", []
     )
 ]
-for module in ("names", "shared_objects", "statements"):
+for module in ("conditions", "names", "renamed_objects", "shared_objects", "statements"):
     importlib.import_module(f"tests.written_loops.{module}")
 # Which of two costs is less turns on rounding once both are at their minimum: plain NumPy moves by
 # 4e-9 too when one input changes by its last bit.
@@ -171,4 +171,4 @@ def test_scopes(function, forced, monkeypatch):
 
 def test_there_are_as_many_programs_as_promised():
     assert len(PROGRAMS) >= 60
-    assert len(FUNCTIONS) >= 90
+    assert len(FUNCTIONS) >= 115

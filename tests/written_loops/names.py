@@ -5,6 +5,8 @@ As in ``scopes``, what naive rewriting makes of them is wrong; they are not to b
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from tests.written_loops.scopes import program
@@ -279,3 +281,14 @@ def returned_function_keeps_the_loop(x, v):
         return lambda z: y * z
 
     return maker()(2.0) + maker()(x)
+
+
+@program
+def attributes_of_a_namespace(x, v):
+    """A loop and a branch change what a namespace holds."""
+    state = SimpleNamespace(sum=0.0, largest=v[0])
+    for a in v:
+        state.sum = 0.5 * state.sum + a * x
+        if a > state.largest:
+            state.largest = a
+    return state.sum + state.largest

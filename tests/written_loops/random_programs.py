@@ -10,13 +10,36 @@ from random import Random
 
 _NUMBERS = ("x", "y", "z")
 _ARRAYS = ("a", "b")
+# what objects, containers and nested functions hold: of programs that have more than variables
+_PARTS = ('d["p"]', 'd["q"]', "o.u", "o.w", "ys[0]", "ys[1]", "m[1, 2]", "m[k % 4, 0]")
+_OBJECTS = (
+    'd = {"p": 0.3, "q": x}',
+    "o = SimpleNamespace(u=0.2, w=y)",
+    "ys = [x, 0.1]",
+    "m = 0.3 * np.outer(a, b)",
+    "def bump(w):",
+    "    nonlocal z",
+    "    z = np.tanh(0.5 * z + w)",
+    "    return z",
+    "def taken(w):",
+    "    for step in range(3):",
+    "        if w * step > 0.8 + y:",
+    "            return np.sin(w) + step",
+    '    d["q"] = np.tanh(w + d["q"])',
+    "    return z",
+)
 
 
 class Writer:
-    """Writes one program, with what a source of random numbers chooses."""
+    """Writes one program, with what a source of random numbers chooses.
 
-    def __init__(self, random: Random) -> None:
+    With ``objects`` it has what its loops change in objects and by nested functions, blocks such as
+    try and with, and more kinds of statements.
+    """
+
+    def __init__(self, random: Random, *, objects: bool = False) -> None:
         self._random = random
+        self._objects = objects
         self._lines: list[str] = []
         self._names = 0
         self._left = random.randint(4, 14)
@@ -31,12 +54,22 @@ class Writer:
         self._put(1, "z = 0.5")
         self._put(1, "k = 0")
         self._put(1, "xs = []")
+        if self._objects:
+            self._lines[:2] = [
+                "from contextlib import nullcontext",
+                "from types import SimpleNamespace",
+            ]
+            self._lines[2:2] = ["", "import numpy as np", "import gradc", ""]
+            for line in _OBJECTS:
+                self._put(1, line)
         for _ in range(self._random.randint(2, 4)):
             self._statement(1, loop=False)
         self._loop(1)
         self._put(1, "total = x + 2 * y + 3 * z + np.sum(a * b) + 0.1 * k")
         self._put(1, "for s in xs:")
         self._put(2, "total += s")
+        if self._objects:
+            self._put(1, "total += d['p'] + 2 * d['q'] + 3 * o.u + o.w + ys[0] - ys[1] + np.sum(m)")
         self._put(1, "return total + len(xs)")
         return "\n".join(self._lines) + "\n"
 
@@ -49,8 +82,12 @@ class Writer:
 
     def _number(self, depth: int = 0) -> str:
         random = self._random
-        choice = random.randint(0, 11 if depth < 2 else 4)
         inner = depth + 1
+        if self._objects and random.random() < 0.25:
+            if depth < 2 and random.random() < 0.3:
+                return f"{random.choice(('bump', 'bump', 'taken'))}({self._number(inner)})"
+            return random.choice(_PARTS)
+        choice = random.randint(0, 11 if depth < 2 else 4)
         if choice <= 2:
             return random.choice(_NUMBERS)
         if choice == 3:
@@ -97,6 +134,9 @@ class Writer:
     def _statement(self, depth: int, *, loop: bool) -> None:
         random = self._random
         self._left -= 1
+        if self._objects and random.random() < 0.4:
+            self._put_other(depth, loop=loop)
+            return
         choice = random.randint(0, 21)
         if choice <= 3:
             name = random.choice(_NUMBERS)
@@ -132,6 +172,73 @@ class Writer:
             self._put(depth + 1, f"return x + z * {self._number()} + np.sum(a)")
         else:
             self._loop(depth)
+
+    def _put_other(self, depth: int, *, loop: bool) -> None:
+        """Put a statement about objects, or one of a kind that programs of variables have not."""
+        random = self._random
+        choice = random.randint(0, 19)
+        if choice <= 3:
+            self._put(depth, f"{random.choice(_PARTS)} = np.tanh({self._number()})")
+        elif choice == 4:
+            self._put(depth, f"{random.choice(_PARTS)} *= 0.5 * np.cos({self._number()})")
+        elif choice == 5:
+            self._put(depth, f"ys[0], ys[1] = ys[1], np.sin({self._number()})")
+        elif choice == 6:
+            self._put(depth, f"o.u, z = np.sin({self._number()}), o.w")
+        elif choice == 7:
+            self._put(depth, f"m[{self._index()}] = np.sin(a + {self._number()})")
+        elif choice == 8:
+            self._put(depth, f"a = np.tanh(m[:, {self._index()}] + b)")
+        elif choice == 9:
+            self._put(depth, f"bump({self._number()})")
+        elif choice == 10:
+            name = self._new("t")
+            self._put(depth, f"{name} = np.sin({self._number()})")
+            self._put(depth, f"y = 0.5 * y + {name}")
+            self._put(depth, f"del {name}")
+        elif choice == 11:
+            name = self._new("w")
+            self._put(depth, f"if ({name} := np.sin({self._number()})) > {self._number()}:")
+            self._put(depth + 1, f"x = x - 0.1 * {name}")
+        elif choice == 12:
+            self._put(
+                depth, f"z += 0.1 * sum([np.sin(y * i) for i in range({random.randint(0, 3)})])"
+            )
+        elif choice == 13:
+            self._put(depth, "match k % 3:")
+            self._put(depth + 1, "case 0:")
+            self._block(depth + 2, loop=loop)
+            self._put(depth + 1, "case _:")
+            self._put(depth + 2, f"y = np.sin({self._number()})")
+        elif choice == 14:
+            self._put(depth, "try:")
+            self._block(depth + 1, loop=loop)
+            self._put(depth, "finally:")
+            self._put(depth + 1, f"o.w = 0.5 * o.w + np.sin({self._number()})")
+        elif choice == 15:
+            name = self._new("h")
+            self._put(depth, f"with nullcontext({self._number()}) as {name}:")
+            self._put(depth + 1, f"x = np.sin(x + {name})")
+            self._block(depth + 1, loop=loop)
+        elif choice == 16 and depth <= 4 and self._left >= -4:
+            name = self._new("n")
+            self._put(depth, f"{name} = 0")
+            self._put(depth, "while True:")
+            self._put(depth + 1, f"{name} += 1")
+            self._put(depth + 1, f"if {name} > {random.randint(1, 4)} or {self._condition()}:")
+            self._put(depth + 2, "break")
+            self._block(depth + 1, loop=True)
+        elif choice == 17 and depth <= 4 and self._left >= -4:
+            name = self._new("r")
+            self._put(depth, f"for {name} in m:")
+            self._put(depth + 1, f"{name}[{self._index()}] = np.sin({self._number()})")
+            self._block(depth + 1, loop=True)
+        elif choice == 18 and depth <= 4 and self._left >= -4:
+            name = self._new("i")
+            self._put(depth, f"for {name}, ys[0] in enumerate(ys):")
+            self._put(depth + 1, f"o.u = np.tanh(o.u + ys[0] * {name})")
+        else:
+            self._put(depth, f"z = 0.5 * z + 0.1 * {random.choice(_PARTS)}")
 
     def _block(self, depth: int, *, loop: bool) -> None:
         for _ in range(self._random.randint(1, 3)):

@@ -6,18 +6,26 @@ found it in is handed on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from collections.abc import Container, Iterable, Iterator, Sequence
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from gradc.capture.held.fence import Fence
-from gradc.capture.held.heap import ABSENT, NOTHING, Held, part_path, set_parts
-from gradc.capture.held.leaves import common_type, same_leaf, type_of
-from gradc.capture.held.nests import LEAF, Nest, rebuilt, take_apart
+from gradc.capture.held.heap import (
+    ABSENT,
+    NOTHING,
+    Held,
+    part_path,
+    parts_of,
+    same_parts,
+    set_parts,
+)
+from gradc.capture.held.leaves import same_leaf
+from gradc.capture.held.nests import LEAF, changeable, rebuilt, take_apart
 from gradc.capture.held.recording import Before, Recording, variables_now
+from gradc.capture.held.slots import Grown, Slot
 from gradc.capture.held.uniform import NotUniform
 from gradc.control.leaf_types import LeafType
 from gradc.tracing import Tracer
@@ -25,81 +33,7 @@ from gradc.tracing.checks.checks import Failure, Key, blank, failure_in
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import MAY_BE, make, read, root
 from gradc.tracing.rewriting.site import Site
-from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Value
-
-
-@dataclass
-class Slot:
-    """One thing that is handed on.
-
-    Parameters
-    ----------
-    path: what a user calls it.
-    nest, start: its nest, and its leaves before the loop.
-    leaf_types: the types of the leaves in all steps.
-    given, parameters: what stands for them in the step that is recorded, and its parameters.
-    after: the leaves after that step.
-    """
-
-    path: str
-    nest: Nest
-    start: list[Any]
-    leaf_types: list[LeafType]
-    given: list[Tracer] = field(default_factory=list)
-    parameters: list[Value | None] = field(default_factory=list)
-    after: list[Any] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, path: str, value: Any) -> Slot:
-        """Return the slot of something that has this value before the loop."""
-        nest, leaves = take_apart(value)
-        return cls(path, nest, leaves, [type_of(leaf) for leaf in leaves])
-
-    def widen(self, value: Any) -> bool:
-        """Have room for another value; return whether that is more than there was.
-
-        Raises NotUniform for a value of another nest, shape or dtype.
-        """
-        nest, leaves = take_apart(value)
-        if nest != self.nest:
-            raise Changes(self.path, str(self.nest), str(nest))
-        grew = False
-        for position, leaf in enumerate(leaves):
-            if position < len(self.given) and leaf is self.given[position]:
-                continue
-            have = self.leaf_types[position]
-            new = common_type(have, type_of(leaf))
-            if new is None:
-                raise Changes(self.path, str(have), str(type_of(leaf)))
-            grew = grew or new != have
-            self.leaf_types[position] = new
-        self.after = leaves
-        return grew
-
-
-class Changes(NotUniform):
-    """Something is of another kind after a step than before it."""
-
-    def __init__(self, path: str, before: str, after: str) -> None:
-        self.path = path
-        super().__init__(f"{path} is {before} before a step and {after} after it")
-
-
-@dataclass
-class Grown:
-    """A list to which each step appends; ``tail``: how many last elements its steps may read."""
-
-    held: Held
-    tail: int = 0
-    added: list[Any] = field(default_factory=list)
-    nests: list[Nest] = field(default_factory=list)
-    leaves: list[Any] = field(default_factory=list)
-
-    @property
-    def contents(self) -> list[Any]:
-        """What it holds before the loop."""
-        return list(self.held.parts.values())
 
 
 class Carries:
@@ -124,6 +58,8 @@ class Carries:
         self.may_be: list[Tracer] = []
         self._started: dict[int, dict[Any, Any]] = {}
         self._variables: dict[str, Any] = {}
+        # the lists, dicts and objects that a step begins with in place of those before
+        self._given: list[Held] = []
 
     @property
     def slots(self) -> list[Slot]:
@@ -157,6 +93,11 @@ class Carries:
             self._variables[name] = values[id(slot)]
         self._variables.update(dict.fromkeys(self.dropped, ABSENT))
         self._place(values)
+        self._given = [
+            Held(each, slot.path, parts_of(each))
+            for slot in self.slots
+            for each in changeable(values[id(slot)])
+        ]
         for array, slot in self.arrays.values():
             value = slot.given[0]._value
             assert value is not None
@@ -219,11 +160,39 @@ class Carries:
                 if leaf._value is not parameter:
                     raise NotUniform(f"it assigns to an array that {slot.path} is a name for")
             self._refuse_written(slot.path, [*slot.start, *slot.after])
+        self._refuse_changed()
         for grown in self.grown.values():
             self._refuse_written(grown.held.path, grown.leaves)
         for name, value in self.made.items():
             if name in self._site.read_later:
                 self._refuse_written(name, take_apart(value)[1])
+
+    def _refuse_changed(self) -> None:
+        """Raise NotUniform where a step changes a list, dict or object that it hands on by value.
+
+        Another name for it would not see that.
+        """
+        before = self.before.heap.held
+        changed = {
+            id(held.thing)
+            for held in before.values()
+            if not same_parts(held.now(), self._started.get(id(held.thing), held.parts))
+        }
+        changed |= {
+            id(held.thing) for held in self._given if not same_parts(held.now(), held.parts)
+        }
+        if not changed:
+            return
+        now = variables_now(self.frame, self._site)
+        for name, slot in self.variables.items():
+            if not slot.nest.is_plain:
+                values = self.before.variables[name], self._variables[name], now[name]
+                _refuse_in(changed, slot.path, values)
+        for (owner, key), slot in self.parts.items():
+            if not slot.nest.is_plain:
+                held = before[owner]
+                began = self._started.get(owner, held.parts)
+                _refuse_in(changed, slot.path, (held.parts[key], began[key], held.now().get(key)))
 
     def _refuse_written(self, path: str, leaves: Iterable[Any]) -> None:
         for leaf in leaves:
@@ -299,7 +268,7 @@ class Carries:
                 if slot is not None:
                     slot.after = list(slot.given)
                 continue
-            if type(held.thing) in (set, np.ndarray):
+            if isinstance(held.thing, set | np.ndarray | type):
                 raise NotUniform(f"it changes {held.path}")
             path = part_path(held.thing, held.path, key)
             again = self._taken(self.parts, (owner, key), path, before[key], value) or again
@@ -396,6 +365,12 @@ class Carries:
 
 
 _MOST_TAIL = 4
+
+
+def _refuse_in(changed: Container[int], path: str, values: Iterable[Any]) -> None:
+    for value in values:
+        if any([id(each) in changed for each in changeable(value)]):
+            raise NotUniform(f"it changes what {path} holds, which is another one in each step")
 
 
 def _unchanged(before: Any, now: Any) -> bool:

@@ -19,6 +19,7 @@ from gradc.capture.held.iterators import HeldIterator
 from gradc.capture.held.nests import attributes, has_attributes, set_attributes
 from gradc.tracing import Tracer
 from gradc.tracing.core.tracer import root
+from gradc.tracing.lens.captured_containers import is_user_class
 from gradc_ir.classes.quick import dataclass
 
 # In place of what is not there: an unbound variable, an empty cell, a missing entry.
@@ -78,11 +79,12 @@ class Held:
 
     def put_back(self) -> None:
         """Have it hold again what it held."""
-        if not _same_parts(self.now(), self.parts):
+        if not same_parts(self.now(), self.parts):
             set_parts(self.thing, self.parts)
 
 
-def _same_parts(left: dict[Any, Any], right: dict[Any, Any]) -> bool:
+def same_parts(left: dict[Any, Any], right: dict[Any, Any]) -> bool:
+    """Whether something holds the very same things."""
     if len(left) != len(right):
         return False
     pairs = zip(left.items(), right.items())
@@ -107,6 +109,8 @@ def parts_of(thing: Any) -> dict[Any, Any]:
         return {_ONLY: thing.tobytes()}
     if kind is types.FunctionType:
         return dict(thing.__dict__)
+    if isinstance(thing, type):
+        return {name: part for name, part in vars(thing).items() if name not in _OF_CLASSES}
     return attributes(thing)
 
 
@@ -134,6 +138,13 @@ def set_parts(thing: Any, parts: dict[Any, Any]) -> None:
     elif kind is types.FunctionType:
         thing.__dict__.clear()
         thing.__dict__.update(parts)
+    elif isinstance(thing, type):
+        now = parts_of(thing)
+        for name in now.keys() - parts.keys():
+            type.__delattr__(thing, name)
+        for name, part in parts.items():
+            if name not in now or now[name] is not part:
+                type.__setattr__(thing, name, part)
     else:
         set_attributes(thing, parts)
 
@@ -173,10 +184,20 @@ class Heap:
             return
         if kind in _SIMPLE:
             return
+        if isinstance(value, type):
+            # one that the traced function defines; others are seen through the lens
+            if is_user_class(value):
+                yield from ((path, base) for base in value.__bases__)
+                yield from self._held(path, value)
+            return
         if kind in (tuple, frozenset):
             yield from ((f"{path}[{i}]", part) for i, part in enumerate(value))
         elif kind is types.BuiltinMethodType:
             yield path, value.__self__
+        elif kind in (staticmethod, classmethod):
+            yield path, value.__func__
+        elif kind is property:
+            yield from ((path, each) for each in (value.fget, value.fset, value.fdel) if each)
         elif kind is types.MethodType:
             yield path, value.__self__
             yield path, value.__func__
@@ -196,6 +217,7 @@ class Heap:
         elif isinstance(value, tuple):
             yield from ((f"{path}[{i}]", part) for i, part in enumerate(value))
         elif has_attributes(value):
+            yield f"type({path})", kind
             yield from self._held(path, value)
         elif hasattr(kind, "__next__"):
             self.iterators[id(value)] = HeldIterator.found(path, value)
@@ -221,7 +243,7 @@ class Heap:
         """Yield what holds something else by now, with what it holds."""
         for held in self.held.values():
             now = held.now()
-            if not _same_parts(now, held.parts):
+            if not same_parts(now, held.parts):
                 yield held, now
 
     def taken_from(self) -> HeldIterator | None:
@@ -244,7 +266,9 @@ def part_path(thing: Any, path: str, key: Any) -> str:
     return f"{path}.{key}"
 
 
-_SIMPLE = (int, float, bool, str, bytes, type(None), types.ModuleType, type, complex)
+_SIMPLE = (int, float, bool, str, bytes, type(None), types.ModuleType, complex)
+# What classes have of their own making.
+_OF_CLASSES = ("__dict__", "__weakref__")
 # A larger array of NumPy's own, which no name is seen by, is taken as not changing.
 _MOST_ELEMENTS = 10_000
 

@@ -145,6 +145,27 @@ def _nests(values: Any, leaves: list[Any], depth: int) -> tuple[Nest, ...]:
     return tuple([_nest(value, leaves, depth + 1) for value in values])
 
 
+def changeable(value: Any, depth: int = 0) -> Iterator[Any]:
+    """Yield the lists, dicts and objects in a value whose parts can be others later."""
+    kind: Any = type(value)
+    if is_number(value) or depth > _MOST_DEEP:
+        return
+    parts: Any = ()
+    if kind is list or kind is collections.deque:
+        yield value
+        parts = value
+    elif kind in _DICTS:
+        yield value
+        parts = value.values()
+    elif isinstance(value, tuple):
+        parts = value
+    elif has_attributes(value):
+        yield value
+        parts = attributes(value).values()
+    for part in parts:
+        yield from changeable(part, depth + 1)
+
+
 def put_together(nest: Nest, leaves: Iterator[Any]) -> Any:
     """Return a value of a nest, with the next leaves; containers are new ones."""
     if nest.kind == "leaf":
@@ -224,5 +245,9 @@ def set_attributes(value: Any, new: dict[str, Any]) -> None:
 def _slots(kind: type) -> tuple[str, ...]:
     member = types.MemberDescriptorType
     return tuple(
-        name for base in kind.__mro__ for name, part in vars(base).items() if type(part) is member
+        name
+        for base in kind.__mro__
+        for name, part in vars(base).items()
+        # the attributes of a SimpleNamespace are behind such a member
+        if type(part) is member and name != "__dict__"
     )

@@ -286,7 +286,7 @@ def _refresh_chain(chain: list[Tracer], base: Tracer) -> None:
             continue
         view._trace = base._trace
         if not how.certain:
-            _refuse_uncertain()
+            _refuse_uncertain(how)
         if parent._known is not None and how.follows_known:
             view._value = None
             if view._known is None:  # the base was not known for a while
@@ -307,11 +307,8 @@ def may_share(error: TraceError) -> bool:
     return error.what == _UNCERTAIN or error.help == MAY_BE
 
 
-def _refuse_uncertain() -> NoReturn:
-    raise trace_error(
-        _UNCERTAIN,
-        help="reshape of an array that is not contiguous sometimes copies; say which: .copy()",
-    )
+def _refuse_uncertain(view: View) -> NoReturn:
+    raise trace_error(_UNCERTAIN, help=view.cure)
 
 
 def refuse_write(tracer: Tracer) -> None:
@@ -325,7 +322,7 @@ def refuse_write(tracer: Tracer) -> None:
     while step is not None:
         why = why or step._why_fixed
         if step._parent is not None and step._view is not None and not step._view.certain:
-            _refuse_uncertain()
+            _refuse_uncertain(step._view)
         step = step._parent
     if why:
         raise trace_error("this array cannot be assigned to", help=why)

@@ -20,12 +20,13 @@ class View:
     ``known`` is the NumPy view itself, for arrays known while tracing. ``why_fixed`` says, for
     views that cannot be written, why; ``certain`` is False where NumPy may have made a copy,
     depending on strides that are not known, so that neither side may be written while the other is
-    used. ``keeps_contiguous`` says that the view of a contiguous array is contiguous,
-    ``follows_known`` that the view of a known array is known.
+    used; ``cure`` says what to do about that. ``keeps_contiguous`` says that the view of a
+    contiguous array is contiguous, ``follows_known`` that the view of a known array is known.
     """
 
     why_fixed: str | None = None
     certain = True
+    cure = "reshape of an array that is not contiguous sometimes copies; say which: .copy()"
     keeps_contiguous = False
     follows_known = True
 
@@ -179,6 +180,9 @@ class Returned(View):
     """
 
     certain = False
+    cure = (
+        "what a function, a branch or a loop gives may be part of another array: copy it, x.copy()"
+    )
     follows_known = False
 
     def __init__(self, value: Value) -> None:
@@ -193,6 +197,7 @@ class Overlapping(View):
     """A known array that may share memory with another in a way that is not followed."""
 
     certain = False
+    cure = "known arrays may share memory: copy one of them, x.copy()"
 
     def __init__(self, array: Array) -> None:
         self.array = array

@@ -93,7 +93,10 @@ def compiled(tree: SourceTree, like: CodeType) -> CodeType | None:
         body = [_function("_gradc_method", body)]
     if class_name is not None:
         body = [ast.ClassDef(class_name, [], [], body, [])]
-    bound = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in free]
+    # what it is called is no name around it, unless it was
+    own = {class_name or like.co_name} - {"<lambda>", *free}
+    bound: list[ast.stmt] = [ast.Global([name]) for name in own]
+    bound += [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in free]
     imports = [ast.Import([ast.alias(name)]) for name in sorted(tree.imported)]
     module = ast.Module([*imports, _function(_FACTORY, [*bound, *body])], [])
     ast.fix_missing_locations(module)
@@ -104,7 +107,28 @@ def compiled(tree: SourceTree, like: CodeType) -> CodeType | None:
             whole = compile(module, like.co_filename, "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
         return None
-    return next((code for code in _inside(whole) if code.co_name == like.co_name), None)
+    made = next((code for code in _inside(whole) if code.co_name == like.co_name), None)
+    return made and _named(made, made.co_qualname, like.co_qualname)
+
+
+def _named(code: CodeType, before: str, after: str) -> CodeType:
+    """Return code with another beginning of the qualified names in it.
+
+    A class keeps its own as a constant, too.
+    """
+
+    def renamed(name: str) -> str:
+        return after + name.removeprefix(before) if name.startswith(before) else name
+
+    constants: list[object] = []
+    own = code.co_qualname if "__qualname__" in code.co_names else None
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            constants.append(_named(constant, before, after))
+        else:
+            is_own = own is not None and type(constant) is str and constant == own
+            constants.append(renamed(own) if is_own and own is not None else constant)
+    return code.replace(co_consts=tuple(constants), co_qualname=renamed(code.co_qualname))
 
 
 def _function(name: str, body: list[ast.stmt]) -> ast.FunctionDef:
