@@ -96,4 +96,6 @@ def test_other_sizes_have_the_same_bits() -> None:
     compiled = gradc.compile(each)
     for size in (60, 9, 31):
         at = compiled.jacobian_structure(POINT[:size])
-        assert_same_bits(compiled.jacobian_values(POINT[:size]), compiled.jacobian(POINT[:size])[at])
+        assert_same_bits(
+            compiled.jacobian_values(POINT[:size]), compiled.jacobian(POINT[:size])[at]
+        )

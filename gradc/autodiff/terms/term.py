@@ -22,7 +22,8 @@ class Placing(NamedTuple):
     Parameters
     ----------
     node: ``reshape``, ``transpose``, ``pad``, ``concatenate``, ``stack``, ``scatter_add``,
-        ``scatter_set`` or ``reduce_sum`` of the tangent's graph; its integers are values of the graph that is built.
+        ``scatter_set`` or ``reduce_sum`` of the tangent's graph; its integers are values of the
+        graph that is built.
     which: the operand that the term is of.
     type: of that operand.
     indices: of ``scatter_add`` and ``scatter_set``.
