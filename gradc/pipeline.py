@@ -298,7 +298,7 @@ def _jacobian(function: Function, request: Request) -> Function:
     if isinstance(request.mode, Terms):
         from gradc.autodiff.terms.leaves import by_terms  # which sparse Jacobians are made by
 
-        return by_terms(function, request.wrt[0], request.mode)
+        return by_terms(apart(function), request.wrt[0], request.mode)
     from gradc.autodiff.batching.jacobian import jacobian  # batching, which gradients do without
 
     return jacobian(function, request.wrt, request.mode)
@@ -322,6 +322,14 @@ def with_jacobian(function: Function, request: Request) -> Function:
         if request.options.stable:
             stable = ContinueGuards()(stable)
         return stable if request.of == "jacobian" else _inner_gradient(stable, request)
+
+
+def apart(function: Function) -> Function:
+    """Return a function whose Jacobian is made of terms with its loops taken apart.
+
+    Of what a loop computes of each row by itself terms are known; of its steps none are.
+    """
+    return DistributeLoops()(function)
 
 
 def nested(function: Function, request: Request, is_last: bool) -> Function:

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradc.autodiff.terms.leaves import leaves
 from gradc.autodiff.terms.term import Unsupported
-from gradc.pipeline import nested, with_jacobian
+from gradc.pipeline import apart, nested, with_jacobian
 from gradc.requests.options import Options
 from gradc.requests.request import Request
 from gradc.sparsity.compression import (
@@ -147,7 +147,7 @@ def _by_terms(
     where there is more to compute for the coefficients than by seeds.
     """
     try:
-        made = leaves(with_jacobian(function, request), request.wrt[0])
+        made = leaves(apart(with_jacobian(function, request)), request.wrt[0])
     except Unsupported:
         return None
     if _cost(made.work) > max(_fewest(found) * _cost(made.elements), found.nnz):

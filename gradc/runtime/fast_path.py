@@ -15,7 +15,15 @@ from gradc.calls.outputs import Place
 from gradc.runtime.prepared import Part, Prepared
 from gradc.scopes import changed_by_blocks
 from gradc.tracing.captured.captures import MISSING, Capture, Guard, SameElements
-from gradc.tracing.captured.reads import Attribute, CodeOf, Entry, Member
+from gradc.tracing.captured.reads import (
+    Attribute,
+    CodeOf,
+    Contents,
+    Entry,
+    Member,
+    contents,
+    is_frozen,
+)
 from gradc_codegen.calls.plan import CallLayout, NoPlan, Plan
 from gradc_codegen.calls.steps import Form
 from gradc_ir.core.types import Array, DType, Type
@@ -267,9 +275,12 @@ def _guard(plan: Plan, guard: Guard) -> None:
     if isinstance(guard, SameElements):
         plan.is_true(guard.holds)
         return
-    value = _fetched(fetch)
+    held = _fetched(fetch.fetch) if isinstance(fetch, Contents) else None
+    value = _fetched(fetch if held is None else lambda: contents(held))
     if not guard.accepts(value):
         raise NoPlan  # it has just changed
+    if isinstance(fetch, Contents) and is_frozen(held):
+        fetch, value = fetch.fetch, held  # as long as it is this very object it holds the same
     if _fetched(fetch) is not value:
         plan.is_true(guard.holds)  # it is made anew each time
         return

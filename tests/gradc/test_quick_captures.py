@@ -64,6 +64,34 @@ def test_what_is_captured_is_read_at_every_call(monkeypatch: Any) -> None:
     check()
 
 
+TABLE: Any = ((1.0, 2.0, 3.0), (4.0, ("a", 5.0)))
+
+
+def test_what_is_in_tuples_is_compared_where_it_may_change(monkeypatch: Any) -> None:
+    def f(x: Any) -> Any:
+        return np.sum(x * TABLE[0][1]) + TABLE[1][1][1]
+
+    compiled = gradc.compile(f)
+
+    def check() -> None:
+        for _ in range(4):
+            np.testing.assert_allclose(compiled(X), f(X), rtol=1e-15)
+
+    check()
+    quick(compiled, X)
+    one = 1.0  # an equal tuple that is another object
+    monkeypatch.setattr(sys.modules[__name__], "TABLE", ((one, 2.0, 3.0), (4.0, ("a", 5.0))))
+    check()
+    monkeypatch.setattr(sys.modules[__name__], "TABLE", ((1.0, 7.0, 3.0), (4.0, ("a", 5.0))))
+    check()
+    inside = [3.0, 6.0]
+    monkeypatch.setattr(sys.modules[__name__], "TABLE", (inside, (4.0, ("a", 5.0))))
+    check()
+    quick(compiled, X)
+    inside[1] = 8.0
+    check()
+
+
 def test_methods_read_their_instance() -> None:
     model, other = Model(), Model()
     other.w = np.ones(3)

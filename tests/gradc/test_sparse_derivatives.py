@@ -326,3 +326,21 @@ def test_a_parameter_may_be_called_sparse() -> None:
     assert gradc.sparse_jacobian(compiled)(POINT, sparse=2.0).nnz == 12
     with pytest.raises(gradc.TraceError, match="has a parameter called 'sparse'"):
         compiled.jacobian(POINT, 2.0)
+
+
+def test_each_matrix_is_its_own() -> None:
+    compiled = gradc.compile(lambda x: x[1:] ** 2 * x[:-1])
+    x = np.arange(1.0, 6.0)
+    first, second = (compiled.jacobian(x, sparse=True) for _ in range(2))
+    wanted = compiled.jacobian(x)
+    for mine, other in zip(*((one.data, one.indices, one.indptr) for one in (first, second))):
+        assert not np.shares_memory(mine, other)
+    first.data[:] = 0
+    first.indices[:] = 0
+    first.eliminate_zeros()
+    assert np.array_equal(second.toarray(), wanted)
+    third = compiled.jacobian(x, sparse=True)
+    assert type(third) is csr_array
+    assert np.array_equal(third.toarray(), wanted)
+    assert np.array_equal((third.T @ third).toarray(), wanted.T @ wanted)
+    assert np.array_equal(third[1:, [0, 1]].toarray(), wanted[1:, :2])

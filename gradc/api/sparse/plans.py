@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -106,6 +107,13 @@ class Plan:
     def rows(self) -> Array:
         """The row of each element of the pattern."""
         return np.repeat(np.arange(self.pattern.shape[0]), np.diff(self.pattern.indptr))
+
+    @cached_property
+    def template(self) -> Any:
+        """A csr_array of the pattern, which SciPy has checked: those with elements are copies."""
+        pattern = self.pattern
+        zeros = np.zeros(pattern.nnz, self.dtype)
+        return csr_array((zeros, pattern.indices, pattern.indptr), shape=pattern.shape)
 
     @cached_property
     def lower(self) -> Array:
@@ -213,8 +221,11 @@ class Planned(NamedTuple):
         """Return a csr_array, or ``out`` with the elements in it."""
         pattern = self.plan.pattern
         if out is None:
-            parts = self.values(), pattern.indices.copy(), pattern.indptr.copy()
-            return csr_array(parts, shape=pattern.shape)
+            template = self.plan.template
+            made = copy(template)
+            made.data, made.indices = self.values(), template.indices.copy()
+            made.indptr = template.indptr.copy()
+            return made
         _check_out(pattern, out)
         self.values(out.data)
         return out

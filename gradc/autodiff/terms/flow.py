@@ -232,6 +232,33 @@ def _scatter_add(flow: Flow, node: Node, terms: Sequence[Terms]) -> Terms:
     return [*base, *(term.placed(placing) for term in part)]
 
 
+def _scatter_set(flow: Flow, node: Node, terms: Sequence[Terms]) -> Terms:
+    base, part, *rest = terms
+    if any(rest):
+        raise Unsupported("scatter_set")
+    x, written = (operand.type for operand in node.operands[:2])
+    axes = node.attributes["axes"]
+    indices = tuple(flow.new(index) for index in node.operands[2:])
+    found = []
+    if base:
+        gone = build.full(written.shape, False, DType.BOOL)
+        kept = build.scatter_set(build.full(x.shape, True, DType.BOOL), gone, indices, axes)
+        for term in base:
+            zero = build.zeros_like(term.columns)
+            columns = build.select(term.read(kept), term.columns, zero)
+            found.append(term._replace(columns=columns))
+    # what is written into one place several times is there as the last one alone
+    numbers = build.reshape(build.iota(DType.I64, written.count), written.shape)
+    last = build.scatter_set(build.full(x.shape, -1, DType.I64), numbers, indices, axes)
+    stays = build.eq(build.gather(last, indices, axes), numbers)
+    placing = Placing(node, 1, written, indices)
+    for term in part:
+        zero = build.zeros_like(term.columns)
+        columns = build.select(term.read(stays), term.columns, zero)
+        found.append(term._replace(columns=columns).placed(placing))
+    return found
+
+
 def _contract(flow: Flow, node: Node, terms: Sequence[Terms]) -> Terms:
     spec = node.attributes["spec"]
     if all(terms) or condition_of(spec) is not None:
@@ -294,6 +321,7 @@ _RULES: dict[str, Rule] = {
     "select": _select,
     "set_slice": _set_slice,
     "scatter_add": _scatter_add,
+    "scatter_set": _scatter_set,
     "contract": _contract,
     "reduce_sum": _reduce_sum,
     **dict.fromkeys(("reshape", "transpose", "pad", "concatenate", "stack"), _placed),

@@ -12,6 +12,7 @@ from gradc.autodiff.terms.flow import Flow
 from gradc.autodiff.terms.maps import open_maps
 from gradc.autodiff.terms.side_by_side import side_by_side
 from gradc.autodiff.terms.term import Term, Unsupported
+from gradc.autodiff.terms.writes import open_writes
 from gradc.sparsity.runs import Runs
 from gradc.sparsity.seeds import Terms
 from gradc_ir import build
@@ -70,7 +71,8 @@ def leaves(function: Function, wrt: int) -> Leaves:
     Raises Unsupported where the tangent passes an op of which no terms are known, and what
     :func:`~gradc.autodiff.forward.jvp` raises.
     """
-    pushed = Canonicalize()(open_maps(OpenCalls()(jvp(function, [wrt], [0], apart=True))))
+    pushed = OpenCalls()(jvp(function, [wrt], [0], apart=True))
+    pushed = Canonicalize()(open_maps(open_writes(pushed)))
     result = pushed.results[-1]
     with Builder() as builder:
         params = parameters(function.param_types)

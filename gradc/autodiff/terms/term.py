@@ -21,11 +21,12 @@ class Placing(NamedTuple):
 
     Parameters
     ----------
-    node: ``reshape``, ``transpose``, ``pad``, ``concatenate``, ``stack``, ``scatter_add`` or
-        ``reduce_sum`` of the tangent's graph; its integers are values of the graph that is built.
+    node: ``reshape``, ``transpose``, ``pad``, ``concatenate``, ``stack``, ``scatter_add``,
+        ``scatter_set`` or ``reduce_sum`` of the tangent's graph; its integers are values of the
+        graph that is built.
     which: the operand that the term is of.
     type: of that operand.
-    indices: of ``scatter_add``.
+    indices: of ``scatter_add`` and ``scatter_set``.
     """
 
     node: Node
@@ -54,7 +55,7 @@ class Placing(NamedTuple):
                 return build.slice(x, self.starts, shape, (1,) * rank)
             case "stack":
                 return build.element(x, self._stacked_at())
-            case "scatter_add":
+            case "scatter_add" | "scatter_set":
                 return build.gather(x, self.indices, attributes["axes"])
         axes = attributes["axes"]
         kept = tuple(axis for axis in range(rank) if axis not in axes)

@@ -169,6 +169,13 @@ def contents(value: Any) -> bytes:
     return marshal.dumps(value, 2)
 
 
+def is_frozen(value: Any) -> bool:
+    """Whether a plain value cannot change as long as it is there: no list, dict or set is in it."""
+    if isinstance(value, tuple | frozenset):
+        return all(map(is_frozen, value))
+    return not isinstance(value, list | dict | set | bytearray)
+
+
 def keys_of(value: Any) -> Any:
     """Return the keys of a dict, the elements of a set, or the length of a sequence."""
     if isinstance(value, set | frozenset):
