@@ -91,7 +91,13 @@ def regions_along(function: Function, apart: Apart, estimate: Estimates) -> Regi
         for level, nodes in groups.items():
             loops = [node for node in nodes if _is_loop(node)]
             rows = list(_rows_between(apart, nodes, function.results, readers))
-            if rows and _bytes(rows, estimate) >= _WORTH:
+            carried = [
+                node.results[i]
+                for node in loops
+                for i in range(len(inits(node)))
+                if apart.has(node.results[i])
+            ]
+            if _bytes([*rows, *carried], estimate) >= _WORTH:
                 kept |= _around(loops, nodes, readers)
                 strips[level] = _strip(apart, loops, rows, estimate)
         if kept == inside:
