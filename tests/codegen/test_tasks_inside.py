@@ -223,7 +223,7 @@ def test_loops_of_code_that_is_cut_into_parts() -> None:
 
 
 def test_why_steps_are_not_divided() -> None:
-    assert why_not(relaxed, normal(2**18)) == [
+    assert why_not(relaxed, normal(2**15)) == [
         "5 iterations are fewer than two tasks of 8",  # the numbers of the steps
         "a step begins where the one before it ends",
         "",

@@ -7,14 +7,17 @@ sum over the axis where the strip before left it, so that its order is that of t
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
+from gradc_codegen.nest.carry_storage import is_fill
 from gradc_ir import ops
 from gradc_ir.core.graph import Function, Node
 from gradc_ir.core.op import Op
-from gradc_ir.core.sizes import Size, substitute
+from gradc_ir.core.sizes import Size, floor_quotient, substitute, symbol
 from gradc_ir.core.types import Axes, Type, Types
 from gradc_ir.errors import ShapeError
+from gradc_ir.meaning import reduction
 
 
 def _infer_strips(
@@ -84,3 +87,48 @@ def most_bytes(node: Node, bytes_: Size) -> Size:
 def bound_by(node: Node) -> tuple[str, ...]:
     """Return the sizes that a node of control flow binds for its body."""
     return node.attributes["binds"] if node.op is STRIPS else ()
+
+
+class Writes(Enum):
+    """What of a carry one strip writes."""
+
+    WINDOW = "its own rows, which nothing has written before"
+    CHUNK = "the sum of the chunk it is in, which goes on from the strip before"
+    ALL = "all of it"
+
+
+def writes(node: Node) -> list[Writes]:
+    """Return what of each carry a strip writes."""
+    given = node.attributes
+    body: Function = given["body"]
+    params = body.params[given["consts"] :]
+    first = symbol(given["binds"][0])
+    chunk = floor_quotient(first, reduction.CHUNK)
+    found = []
+    for init, param, result in zip(node.operands[given["consts"] :], params, body.results):
+        written = Writes.ALL
+        if is_fill(init) and result.op.name == "set_slice" and result.operands[0] is param:
+            starts = result.node.attributes["starts"]
+            if starts.count(first) == 1 and starts.count(0) == len(starts) - 1:
+                written = Writes.WINDOW
+            elif starts[0] == chunk and not any(starts[1:]):
+                written = Writes.CHUNK
+        found.append(written)
+    return found
+
+
+def rows_of_task(node: Node) -> int:
+    """Return of how many rows, and of multiples of it, strips may run by themselves; 0 for none."""
+    found = writes(node)
+    if Writes.ALL in found:
+        return 0
+    strip: int = node.attributes["strip"]
+    return reduction.CHUNK if Writes.CHUNK in found else strip
+
+
+def of_all_strips(node: Node, work: Size) -> Size:
+    """Return how much work all strips are, where one strip is so much."""
+    if node.op is not STRIPS:
+        return work
+    first, count = node.attributes["binds"]
+    return substitute(work, {first: 0, count: node.attributes["size"]})

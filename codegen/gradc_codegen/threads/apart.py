@@ -17,7 +17,7 @@ from gradc_codegen.nest.loop_nest import (
     statements_of,
 )
 from gradc_codegen.nest.rare_sums import RARE_SUM
-from gradc_codegen.nest.strips import STRIPS
+from gradc_codegen.nest.strips import STRIPS, rows_of_task
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
 
@@ -41,7 +41,10 @@ def items_of(statement: Statement) -> tuple[Items | None, str]:
             return None, "a step begins where the one before it ends"
         return Items(length, statement), ""
     if node.op is STRIPS:
-        return None, "its strips go one after another, so that what they make stays in the cache"
+        unit = rows_of_task(node)
+        if not unit:
+            return None, "what one strip makes is where the next one begins"
+        return Items(node.attributes["size"], statement, unit), ""
     return None, "a branch, of which one side runs"
 
 

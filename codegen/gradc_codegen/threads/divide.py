@@ -24,6 +24,7 @@ from gradc_codegen.nest.loop_nest import (
     loops_of,
     statements_of,
 )
+from gradc_codegen.nest.strips import STRIPS
 from gradc_codegen.threads.apart import items_of, why_not_apart
 from gradc_codegen.threads.cut import LEAST_WORK
 from gradc_codegen.threads.work import work_of, work_of_one
@@ -85,7 +86,8 @@ class _Divider:
                     found.append(Division(loop, tasks, ""))
             if why:
                 found.append(Division(item, None, why))
-            if isinstance(item, Statement):
+            # a strip has few rows
+            if isinstance(item, Statement) and item.node.op is not STRIPS:
                 for inner in self._nest.bodies.get(item.node, ()):
                     found += divide(inner)
         return found

@@ -16,6 +16,7 @@ from gradc_codegen.nest.loop_nest import (
     StatementKind,
     statements_of,
 )
+from gradc_codegen.nest.strips import of_all_strips
 from gradc_codegen.scalar.lower_scalar import is_function
 from gradc_codegen.schedule.formulas import operations_of
 from gradc_ir.core.graph import Node
@@ -48,7 +49,8 @@ def _operations(nest: LoopNest, statement: Statement) -> Size:
     bodies = nest.bodies.get(statement.node)
     if bodies is None:
         return WHOLE[statement.node.op.name].work(statement.node)
-    return _steps(statement.node) * sum((work_of(each, each.body) for each in bodies), start=0)
+    work = sum((work_of(each, each.body) for each in bodies), start=0)
+    return _steps(statement.node) * of_all_strips(statement.node, work)
 
 
 def _steps(node: Node) -> Size:

@@ -10,7 +10,7 @@ from gradc_codegen.lower.control.carries import CARRIES, Carry
 from gradc_codegen.lower.control.control_site import ControlSite
 from gradc_codegen.lower.lowering import Bounds
 from gradc_codegen.nest.carry_storage import Way, ways
-from gradc_codegen.nest.strips import STRIPS
+from gradc_codegen.nest.strips import STRIPS, Writes, writes
 from gradc_codegen.schedule.control_bodies import first_operand
 from gradc_codegen.text.module import MEMORY, literal
 from gradc_ir.core.graph import Value
@@ -32,7 +32,7 @@ class Control(ControlSite):
         elif self.node.op.name == "while":
             self.while_()
         elif self.node.op is STRIPS:
-            self.strips()
+            self.strips(bounds)
         elif self.node.op.name == "cond":
             self.branches()
         else:
@@ -65,12 +65,14 @@ class Control(ControlSite):
 
     # -- loops -------------------------------------------------------------------------------------
 
-    def _begin(self, init: Sequence[Value]) -> list[Carry]:
+    def _begin(self, init: Sequence[Value], begins: Sequence[bool] = ()) -> list[Carry]:
+        """Return the carries; ``begins``: which of them start from something, else all."""
         second = iter(self._scratch[len(self.nests) :])
         carries = []
         for position, way in enumerate(ways(self.node, self.nests)):
             carry = CARRIES[way](self, position, next(second) if way is Way.DOUBLE_BUFFERED else "")
-            carry.begin(init[position])
+            if not begins or begins[position]:
+                carry.begin(init[position])
             carries.append(carry)
         return carries
 
@@ -159,12 +161,16 @@ class Control(ControlSite):
             self.lowering.refuse(too_many, _overrun(length))
         return trips
 
-    def strips(self) -> None:
-        """Write a loop over strips."""
+    def strips(self, bounds: Bounds | None) -> None:
+        """Write a loop over strips, or over those of a range of rows."""
         writer, given = self.writer, self.node.attributes
         consts = [self.argument(x) for x in self.operands[: given["consts"]]]
-        carries = self._begin(self.operands[given["consts"] :])
-        size = writer.size(given["size"])
+        written = writes(self.node)
+        carries = self._begin(
+            self.operands[given["consts"] :], [each is Writes.ALL for each in written]
+        )
+        sums = [carry for carry, each in zip(carries, written) if each is Writes.CHUNK]
+        first, last = bounds or ("0", writer.size(given["size"]))
 
         def strip(first: str, end: str) -> None:
             count = writer.minimum(writer.subtract(end, first), str(given["strip"]))
@@ -176,11 +182,15 @@ class Control(ControlSite):
 
         def chunk(start: str) -> None:
             # a strip is in one chunk of the sums over all rows
-            end = writer.minimum(writer.add(start, str(reduction.CHUNK)), size)
+            end = writer.minimum(writer.add(start, str(reduction.CHUNK)), last)
+            for carry in sums:
+                number = writer.emit(f"lshr i64 {start}, {reduction.CHUNK.bit_length() - 1}")
+                init = self.operands[given["consts"] + carry.position]
+                self.fill(init, self._row(init.type, carry.place, number), row(init.type))
             mark = writer.module.keep_plain()
             writer.loop(start, end, lambda first: strip(first, end), given["strip"], True, mark)
 
-        writer.loop("0", size, chunk, reduction.CHUNK, mark=writer.module.keep_plain())
+        writer.loop(first, last, chunk, reduction.CHUNK, mark=writer.module.keep_plain())
         for carry in carries:
             carry.end()
 

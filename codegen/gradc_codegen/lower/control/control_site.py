@@ -79,14 +79,18 @@ class ControlSite:
         if last is not None and self._shares.get(init) is last:
             return
         if is_fill(init):
-            number = self.elements.element(init.operands[0], ())
-            self.writer.loop(
-                "0",
-                self.writer.size(type_.count),
-                lambda index: self.elements.store(Place(place, index), type_.dtype, number),
-            )
+            self.fill(init, place, type_)
         else:
             self.copy(type_, self.whole(init), place)
+
+    def fill(self, init: Value, place: str, type_: Type) -> None:
+        """Write the number that an array is of into one of a type."""
+        number = self.elements.element(init.operands[0], ())
+        self.writer.loop(
+            "0",
+            self.writer.size(type_.count),
+            lambda index: self.elements.store(Place(place, index), type_.dtype, number),
+        )
 
     def store(self, number: Value, place: str) -> None:
         """Write a number to a place."""

@@ -157,11 +157,8 @@ class _Interchange:
         type_ = output.value.type
         if output.node is None:
             return type_
-        rest = self._rest(output)
-        return type_.with_shape((self._chunks, *rest) if _is_in_order(output) else rest)
-
-    def _rest(self, output: _Output) -> tuple[Size, ...]:
-        return tuple(size for size in output.value.type.shape if size != self.size)
+        rest = (size for size in type_.shape if size != self.size)
+        return type_.with_shape((self._chunks, *rest))
 
     def _start(self, output: _Output) -> Value:
         type_ = self._state_type(output)
@@ -180,7 +177,7 @@ class _Interchange:
                 graph.enter(value, param)
             carried = params[len(outside) :]
             going = {
-                output.value: Going(output.node.op.name, _before(output, state, chunk))
+                output.value: Going(output.node.op.name, _before(state, chunk))
                 for output, state in zip(self.outputs, carried)
                 if output.node is not None and self._is_made_in_loop(output)
             }
@@ -222,9 +219,7 @@ class _Interchange:
             type_ = output.value.type
             return build.set_slice(state, value, strip.starts(type_), (1,) * type_.rank)
         if not self._is_made_in_loop(output):
-            value = strip.reduced(node.op.name, value, _before(output, state, chunk))
-        if not _is_in_order(output):
-            return value
+            value = strip.reduced(node.op.name, value, _before(state, chunk))
         row = build.reshape(value, (1, *value.type.shape))
         return build.set_slice(
             state, row, (chunk, *(0 for _ in value.type.shape)), (1,) * row.type.rank
@@ -237,14 +232,15 @@ class _Interchange:
         node = output.node
         assert node is not None
         name, axes = node.op.name, node.attributes["axes"]
-        if _is_in_order(output):
-            state = self._joined(name, state)
+        state = self._joined(name, state)
         axis = self.region.apart.axis(output.value.type)
         rest = tuple(other for other in axes if other != axis)
         return build.apply(name, state, axes=rest) if rest else state
 
     def _joined(self, name: str, state: Value) -> Value:
-        """Return the chunks of a sum, joined by the tree."""
+        """Return the chunks of a reduction, joined; those of a sum by the tree."""
+        if not is_in_order(name, state.type):
+            return build.apply(name, state, axes=(0,))
         rest = state.type.shape[1:]
         if isinstance(self._chunks, int) and self._chunks <= 3:
             first, *others = [
@@ -259,18 +255,11 @@ class _Interchange:
         return build.reshape(joined, rest)
 
 
-def _before(output: _Output, state: Value, chunk: Size) -> Value:
-    """Return what a reduction is before a strip: if its order matters, of the chunk at hand."""
-    if not _is_in_order(output):
-        return state
+def _before(state: Value, chunk: Size) -> Value:
+    """Return what a reduction is of the chunk at hand before a strip."""
     rest = state.type.shape[1:]
     row = build.slice(state, (chunk, *(0 for _ in rest)), (1, *rest), (1,) * state.type.rank)
     return build.reshape(row, rest)
-
-
-def _is_in_order(output: _Output) -> bool:
-    """Whether the order in which a reduction joins makes its bits."""
-    return output.node is not None and is_in_order(output.node.op.name, output.value.type)
 
 
 def _is_number(value: Value) -> bool:

@@ -91,7 +91,8 @@ def regions_along(function: Function, apart: Apart, estimate: Estimates) -> Regi
         for level, nodes in groups.items():
             loops = [node for node in nodes if _is_loop(node)]
             rows = list(_rows_between(apart, nodes, function.results, readers))
-            if rows and _bytes(rows, estimate) >= _WORTH:
+            handed = [*rows, *_carried(apart, loops)]
+            if handed and _bytes(handed, estimate) >= _WORTH:
                 kept |= _around(loops, nodes, readers)
                 strips[level] = _strip(apart, loops, rows, estimate)
         if kept == inside:
@@ -142,6 +143,12 @@ def _rows_between(
             reading = [user for user in readers.get(value, ()) if not apart.sums_up(user)]
             if reading and apart.has(value) and value not in results and members >= {*reading}:
                 yield value
+
+
+def _carried(apart: Apart, loops: Iterable[Node]) -> Iterator[Value]:
+    """Yield the rows that a step hands to the next."""
+    for node in loops:
+        yield from filter(apart.has, node.results[: len(inits(node))])
 
 
 def _bytes(values: Iterable[Value], estimate: Estimates) -> float:
