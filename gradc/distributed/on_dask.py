@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 from typing import Any
 
@@ -13,6 +14,9 @@ from gradc.row_sums.task import Task
 from gradc_ir.errors import ShapeError
 
 _MOST_JOINED = 8
+# A task costs its worker some milliseconds before any row counts. Blocks that a worker holds go
+# together up to so many bytes, which take ten times as long.
+_AT_ONCE = 2**30
 
 
 def is_of_dask(leaf: Any) -> bool:
@@ -45,11 +49,15 @@ class Dask:
 
         # once a pass and worker
         sent = client.scatter(task, broadcast=True, hash=False)
-        made = [delayed(_add)(sent, start, *block) for start, block in zip(starts, blocks)]
+        groups = _together(client, leaves, blocks, sizes)
+        made = [
+            delayed(_add)(sent, [starts[i] for i in group], *(x for i in group for x in blocks[i]))
+            for group in groups
+        ]
         futures = client.compute(made)
         from distributed import as_completed
 
-        left = {future.key: size for future, size in zip(futures, sizes)}
+        left = {future.key: sum(sizes[i] for i in group) for future, group in zip(futures, groups)}
         for future in as_completed(futures):
             told(left[future.key])
         while len(futures) > 1:
@@ -85,8 +93,38 @@ def _blocks(leaves: list[Any]) -> tuple[list[list[Any]], list[int]]:
     return [list(block) for block in zip(*columns)], list(sizes)
 
 
-def _add(task: Task, start: int, *block: Any) -> Partials:
-    return task(block, start)
+def _together(
+    client: Any, leaves: list[Any], blocks: list[list[Any]], sizes: list[int]
+) -> list[list[int]]:
+    """Return which blocks a task adds up: several if one worker has them, else one."""
+    from distributed import futures_of
+
+    held = [future for leaf in leaves if is_of_dask(leaf) for future in futures_of(leaf)]
+    if not held:
+        return [[i] for i in range(len(blocks))]
+    places = client.who_has(held)
+    of_one = sum(leaf.dtype.itemsize * math.prod(leaf.shape[1:]) for leaf in leaves)
+    open_: dict[tuple[str, ...], tuple[list[int], int]] = {}
+    groups = []
+    for i, block in enumerate(blocks):
+        parts = [part.key for part, leaf in zip(block, leaves) if is_of_dask(leaf)]
+        where = {tuple(sorted(places.get(key, ()))) for key in parts}
+        bytes_ = of_one * sizes[i]
+        worker = where.pop() if len(where) == 1 else ()
+        group, before = open_.get(worker, ([], _AT_ONCE))
+        if not worker or before + bytes_ > _AT_ONCE:
+            group, before = [], 0
+            groups.append(group)
+        group.append(i)
+        open_[worker] = group, before + bytes_
+    return groups
+
+
+def _add(task: Task, starts: list[int], *arrays: Any) -> Partials:
+    """Return what some blocks add, whose arrays follow one another."""
+    width = len(arrays) // len(starts)
+    parts = [task(arrays[i * width : (i + 1) * width], start) for i, start in enumerate(starts)]
+    return join(*parts)
 
 
 def _batches(parts: list[Any], count: int) -> list[list[Any]]:
@@ -98,7 +136,7 @@ def _computed(task: Task, blocks: list[list[Any]], starts: list[int], told: Told
     import dask
     from dask import delayed
 
-    parts = [delayed(_add)(task, start, *block) for start, block in zip(starts, blocks)]
+    parts = [delayed(_add)(task, [start], *block) for start, block in zip(starts, blocks)]
     while len(parts) > 1:
         parts = [delayed(join)(*some) for some in _batches(parts, _MOST_JOINED)]
     (found,) = dask.compute(parts[0])

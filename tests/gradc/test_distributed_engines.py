@@ -78,6 +78,30 @@ def test_workers_of_dask(client: Any, function: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_blocks_that_a_worker_holds_go_together(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gradc.distributed import on_dask
+
+    def squares(w, x):
+        return np.sum((x @ w[1:]) ** 2)
+
+    array, dask = pytest.importorskip("dask.array"), pytest.importorskip("distributed")
+    held = client.persist(array.from_array(X, chunks=(12_345, 3)))
+    dask.wait(held)
+    workers, blocks = len(client.scheduler_info(n_workers=-1)["workers"]), len(held.chunks[0])
+    expected = gradc.value_and_grad(squares)(W, X)
+    for most, least in ((on_dask._AT_ONCE, 1), (0, blocks)):
+        monkeypatch.setattr(on_dask, "_AT_ONCE", most)
+        done: list[int] = []
+        on_all = distributed.value_and_grad(
+            squares, "x", progress=lambda *numbers, done=done: done.append(numbers[2])
+        )
+        assert_same(on_all(W, held), expected)
+        assert least <= len({*done} - {0}) <= max(least, workers)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_threads_of_dask() -> None:
     on_all = distributed.value_and_grad(logistic, ROWS)
     assert_same(on_all(W, *arrays_of_dask()), gradc.value_and_grad(logistic)(W, X, Y))
