@@ -60,7 +60,9 @@ def unbounded(writer: Writer, node: Node, key: object, read: Read, lower_word: L
         asked, beyond = watched(steps, len(operands), dtype)
         if not asked:
             return plain
-        flag = _extreme(writer, *([registers[i] for i in each] for each in (asked, beyond)), dtype)
+        flag = _extreme(
+            writer, [registers[i] for i in asked], [registers[i] for i in beyond], dtype
+        )
 
         def computed(flag: str) -> list[str]:
             return _call(writer, body, dtype, plain, operands, flag, 2)
