@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
-from gradc.capture.held.carried import Carries, Slot, split
+from gradc.capture.held.carried import Carries, Grown, Slot, split
 from gradc.capture.held.heap import ABSENT, set_parts
 from gradc.capture.held.joining import own_memory
 from gradc.capture.held.nests import Nest, rebuilt, take_apart
@@ -55,6 +55,20 @@ class Step:
     visited: Sequence[Any] = ()
     holds: Value | None = None
 
+    def grown(self) -> list[Grown]:
+        """Return the lists to which each step appends.
+
+        Raises NotUniform where it appends a function that it makes anew: it may hold values of the
+        step.
+        """
+        found = list(self.carries.grown.values())
+        known = self.carries.before.heap.references
+        for each in found:
+            if any([_holds_functions(nest, known) for nest in each.nests]):
+                path = each.held.path
+                raise NotUniform(f"it appends functions that each step makes anew to {path}")
+        return found
+
     def made(self) -> dict[str, tuple[Nest, list[Any]]]:
         """Return the variables that each step makes anew, taken apart, those that are read later.
 
@@ -71,10 +85,12 @@ class Step:
         return found
 
 
-def _holds_functions(nest: Nest) -> bool:
+def _holds_functions(nest: Nest, known: Container[int] = ()) -> bool:
+    """Whether there are functions in a nest, beside those of known identity."""
     if nest.kind == "fixed":
-        return callable(nest.what) and not isinstance(nest.what, type)
-    return any(map(_holds_functions, nest.parts))
+        is_function = callable(nest.what) and not isinstance(nest.what, type)
+        return is_function and id(nest.what) not in known
+    return any([_holds_functions(part, known) for part in nest.parts])
 
 
 class Built:
@@ -91,7 +107,7 @@ class Built:
         self.made = step.made()
         self.made_leaves = [leaf for _, leaves in self.made.values() for leaf in leaves]
         self.made_types = [leaf_type_of(leaf) for leaf in self.made_leaves]
-        self.grown = list(carries.grown.values())
+        self.grown = step.grown()
         self.grown_leaves = [leaf for each in self.grown for leaf in each.leaves]
         self.grown_types = [leaf_type_of(leaf) for leaf in self.grown_leaves]
 

@@ -106,7 +106,7 @@ class Loop(Driver):
         self.give(after.variables)
         # those of the attempts are of no trace any more
         self.flags = tuple(after.variables[name] for name in self.site.leaving)
-        yield from self._by_python(iterator, count - 1)
+        yield from self._by_python(iterator, count - 1, after.variables)
 
     def _attempt(
         self, start: Before, items: Items, first: int, after: Before | None = None
@@ -129,29 +129,35 @@ class Loop(Driver):
 
     # -- by Python -------------------------------------------------------------------------------
 
-    def _by_python(self, iterator: Iterator[Any], count: int | None) -> Iterator[None]:
-        """Run the rest of the steps as Python does."""
+    def _by_python(
+        self, iterator: Iterator[Any], count: int | None, given: dict[str, Any] | None = None
+    ) -> Iterator[None]:
+        """Run the rest of the steps as Python does.
+
+        ``given`` are variables that the frame is about to be given: it still has those of attempts.
+        """
         while True:
             left = [truth(flag) for flag in self.flags]
             if True in left:
                 return
             if None in left:
-                yield from self._guarded(iterator)
+                yield from self._guarded(iterator, given)
                 return
             try:
                 self.item = next(iterator)
             except StopIteration:
                 return
+            given = None
             yield
 
     def _step(self, iterator: Iterator[Any]) -> Iterator[None]:
         self.item = next(iterator)
         yield
 
-    def _guarded(self, iterator: Iterator[Any]) -> Iterator[None]:
+    def _guarded(self, iterator: Iterator[Any], given: dict[str, Any] | None) -> Iterator[None]:
         """Run each further step only if the loop was not left before, which is not known."""
         self._refuse_shared()
-        variables = variables_now(self.frame, self.site)
+        variables = variables_now(self.frame, self.site) if given is None else dict(given)
         for item in iterator:
             variables |= self.gone(variables)
             choice = Choice(self.frame, self.site, self._stays(), variables)

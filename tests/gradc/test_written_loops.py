@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import gradc
+from gradc.capture import decide
 from tests import written_loops
-from tests.written_loops.shared_objects import FUNCTIONS
+from tests.written_loops.scopes import FUNCTIONS
 
 PROGRAMS = [
     program
@@ -19,6 +20,8 @@ PROGRAMS = [
         importlib.import_module(f"tests.written_loops.{module.name}"), "PROGRAMS", []
     )
 ]
+for module in ("names", "shared_objects", "statements"):
+    importlib.import_module(f"tests.written_loops.{module}")
 # Which of two costs is less turns on rounding once both are at their minimum: plain NumPy moves by
 # 4e-9 too when one input changes by its last bit.
 TOLERANCES = {"levenberg_marquardt": 1e-7}
@@ -26,6 +29,7 @@ TOLERANCES = {"levenberg_marquardt": 1e-7}
 REFUSED = {
     "deleted_is_unbound": "y has no value of one kind after the if of line",
     "finally_runs": "changes what log holds",
+    "else_assigns_after_break": "hit has no value here in every case",
 }
 
 
@@ -141,19 +145,24 @@ def moved_by(x, direction, t):
     return x + t * direction
 
 
+@pytest.mark.parametrize("forced", [False, True], ids=["as decided", "recorded"])
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
-def test_scopes(function):
+def test_scopes(function, forced, monkeypatch):
     """What naive rewriting gets wrong is right, or refused with its line."""
+    if forced:  # every loop that can be, however short it is
+        monkeypatch.setattr(decide, "FEW_STEPS", 0)
+        monkeypatch.setattr(decide, "FEW_NODES", 0)
+        monkeypatch.setenv("GRADC_DISABLE_JIT", "1")
     x, v = 0.7, np.array([0.3, -1.2, 2.5, 0.9])
+    compiled = gradc.compile(function)
     try:
         expected = function(x, v.copy())
     except Exception as error:
         with pytest.raises(type(error)):
-            gradc.compile(function)(x, v.copy())
+            compiled(x, v.copy())
         return
-    compiled = gradc.compile(function)
     if function.__name__ in REFUSED:
-        with pytest.raises(gradc.TraceError, match=REFUSED[function.__name__]) as caught:
+        with pytest.raises(gradc.GradcError, match=REFUSED[function.__name__]) as caught:
             compiled(x, v.copy())
         assert caught.value.at is not None
         return
@@ -162,4 +171,4 @@ def test_scopes(function):
 
 def test_there_are_as_many_programs_as_promised():
     assert len(PROGRAMS) >= 60
-    assert len(FUNCTIONS) >= 40
+    assert len(FUNCTIONS) >= 90

@@ -38,6 +38,9 @@ class FunctionScope:
         body = node.body if isinstance(node.body, list) else [node.body]
         self._read = mentions(body)
         tries = [part for part in own_nodes(body) if isinstance(part, ast.Try)]
+        parameters = [*node.args.posonlyargs, *node.args.args, node.args.vararg]
+        # what super() reads without a mention
+        self._first = parameters[0].arg if parameters[0] is not None else None
         self._catches = any(part.handlers for part in tries)
         self._taken = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
         self._taken |= {part.arg for part in ast.walk(node) if isinstance(part, ast.arg)}
@@ -86,6 +89,7 @@ class FunctionScope:
         the part that is run by it.
         """
         own = {*self.flags, self.result}
+        reads = {*inside, self._first} if "super" in inside and self._first else inside
         names = [name for name in assigned(made) if name not in self._objects]
         site = Site(
             kind,
@@ -94,7 +98,7 @@ class FunctionScope:
             node.end_lineno or node.lineno,
             self.name,
             tuple(names),
-            frozenset(inside),
+            frozenset(reads),
             frozenset(n for n in names if n in own or self._read[n] > inside[n]),
             tuple(leaving),
             tuple(name for name in names if name in self.flags),
