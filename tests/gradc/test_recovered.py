@@ -60,6 +60,21 @@ def test_powers_of_negative_numbers(x: float, n: float) -> None:
     assert difference(x, n) == -INF
 
 
+@pytest.mark.parametrize("count", [None, 1, 9])
+def test_a_condition_is_about_the_number_that_is_chosen(count: int | None) -> None:
+    """The product is infinite and the plain quotient -0, which is not below 0."""
+
+    def absolute(x: Any, y: Any) -> Any:
+        quotient = y / (y * x)
+        return np.where(quotient < 0, -quotient, quotient) + np.maximum(quotient, 0.0)
+
+    x, y = (number if count is None else np.full(count, number) for number in (-2.0, 1e308))
+    np.testing.assert_array_equal(gradc.compile(absolute)(x, y), 0.5)
+    value, slopes = gradc.compile(gradc.value_and_grad(lambda x: np.sum(absolute(x, y))))(x)
+    assert value == 0.5 * (count or 1)
+    np.testing.assert_allclose(slopes, 0.25, rtol=1e-14)
+
+
 LOG = float(np.log(1e160) * 2)
 # Behind a logarithm or a root of what has left the range, plain arithmetic is finite and wrong.
 HIDDEN: list[tuple[Function, tuple[float, ...], float]] = [

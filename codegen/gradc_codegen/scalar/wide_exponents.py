@@ -57,10 +57,12 @@ def unbounded(writer: Writer, node: Node, key: object, read: Read, lower_word: L
         for step in steps:
             registers.append(_plain(writer, step, dtype, registers, lower_word))
         plain = [registers[i] for i in results]
-        asked = [registers[i] for i in watched(steps, len(operands), dtype)]
+        asked, beyond = watched(steps, len(operands), dtype)
         if not asked:
             return plain
-        flag = _extreme(writer, asked, dtype)
+        flag = _extreme(
+            writer, [registers[i] for i in asked], [registers[i] for i in beyond], dtype
+        )
 
         def computed(flag: str) -> list[str]:
             return _call(writer, body, dtype, plain, operands, flag, 2)
@@ -254,10 +256,11 @@ def _plain(
     return writer.once(key, lambda: lower_word(writer, word, dtype, given))
 
 
-def _extreme(writer: Writer, registers: Sequence[str], dtype: DType) -> str:
+def _extreme(writer: Writer, registers: Sequence[str], results: Sequence[str], dtype: DType) -> str:
     """Write whether one of some numbers is small, or is large.
 
-    Those that are infinite, nan or zero are neither: there is nothing to compute anew. One
+    Those that are infinite, nan or zero are neither: there is nothing to compute anew. Of results
+    that a power or a constant takes out of the range, infinities are large, and zeros small. One
     comparison for all: LLVM's optimiser takes long over a disjunction of many.
     """
     vector = is_vector(registers[0])
@@ -278,7 +281,7 @@ def _extreme(writer: Writer, registers: Sequence[str], dtype: DType) -> str:
         pattern = writer.write(vector, f"bitcast {given} {register} to {type_}")
         return writer.write(vector, f"and {type_} {pattern}, {number(-start - 1)}")
 
-    def any_between(low: int, high: int) -> str:
+    def any_between(sizes: Sequence[str], low: int, high: int) -> str:
         """Write whether a pattern is at least one number and below another."""
         moved = [
             writer.write(vector, f"add {type_} {each}, {number(start - low)}") for each in sizes
@@ -289,14 +292,22 @@ def _extreme(writer: Writer, registers: Sequence[str], dtype: DType) -> str:
         )
         return writer.write(vector, f"icmp slt {type_} {least}, {number(start + high - low)}")
 
-    sizes = [
-        writer.once(("pattern", each, dtype), functools.partial(size, each))
-        for each in dict.fromkeys(registers)
-    ]
-    moderate = 2.0 ** MODERATE[dtype.bytes]
-    small = any_between(1, _pattern(1 / moderate, dtype))
-    large = any_between(_pattern(moderate, dtype) + 1, _pattern(math.inf, dtype))
-    return writer.write(vector, f"or {writer.type_of('i1', vector)} {small}, {large}")
+    infinite = _pattern(math.inf, dtype)
+    half = _FORMATS[dtype].normal / 2
+    found = []
+    for some, most, least, end in (
+        (registers, MODERATE[dtype.bytes], 1, infinite),
+        (results, half, 0, infinite + 1),
+    ):
+        sizes = [
+            writer.once(("pattern", each, dtype), functools.partial(size, each))
+            for each in dict.fromkeys(some)
+        ]
+        if sizes:
+            low, high = (_pattern(2.0**each, dtype) for each in (-most, most))
+            found += [any_between(sizes, least, low), any_between(sizes, high + 1, end)]
+    flag = writer.type_of("i1", vector)
+    return functools.reduce(lambda x, y: writer.write(vector, f"or {flag} {x}, {y}"), found)
 
 
 def _pattern(number: float, dtype: DType) -> int:
@@ -358,14 +369,21 @@ class _Range(NamedTuple):
     unit: float
 
 
-def watched(steps: tuple[Step, ...], operands: int, dtype: DType) -> tuple[int, ...]:
-    """Return the values that must be moderate for plain arithmetic to have a formula's bits."""
+def watched(
+    steps: tuple[Step, ...], operands: int, dtype: DType
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the values that must be moderate for plain arithmetic to have a formula's bits.
+
+    Those that a power or a constant takes out of the range, however moderate all else is, come
+    second: they must be so moderate that their product is in it.
+    """
     format_ = _FORMATS[dtype]
     size, digits = MODERATE[dtype.bytes], format_.digits
     unknown = _Range(format_.highest, format_.lowest, format_.lowest)
     moderate = _Range(size, -size, -size - digits)
     ranges = [unknown] * operands
     found: dict[int, None] = {}
+    beyond: list[int] = []
 
     def of(operand: Operand) -> _Range:
         if isinstance(operand, int):
@@ -380,19 +398,27 @@ def watched(steps: tuple[Step, ...], operands: int, dtype: DType) -> tuple[int, 
                 made.low >= -format_.normal or step.word in ("add", "sub", "neg", "abs")
             )
             open_ = [x for x in step.operands if isinstance(x, int) and x not in found]
-            if inside or not open_ or step.word in ("neg", "abs"):
+            if inside or step.word in ("neg", "abs"):
+                break
+            if not open_:
+                numbers = [x for x in step.operands if isinstance(x, float)]
+                is_sum = step.word in ("add", "sub") and made.high <= format_.highest
+                if not is_sum and all(map(math.isfinite, numbers)):
+                    beyond.append(len(ranges))
+                    half = format_.normal / 2
+                    made = _Range(half, -half, -half - digits)
                 break
             found[max(open_, key=lambda x: max(ranges[x].high, -ranges[x].low))] = None
         ranges.append(made)
-    return tuple(sorted(found))
+    return tuple(sorted(found)), tuple(beyond)
 
 
 def _range(step: Step, of: list[_Range], digits: int) -> _Range:
     x = of[0]
     match step.word:
         case "add" | "sub":
-            unit = min(x.unit, of[1].unit)
-            return _Range(max(x.high, of[1].high) + 1, unit, unit)
+            unit, less, more = min(x.unit, of[1].unit), *sorted((x.high, of[1].high))
+            return _Range(more + math.log2(1 + 2.0 ** max(less - more, -1000.0)), unit, unit)
         case "mul":
             high, low = x.high + of[1].high, x.low + of[1].low
         case "div":

@@ -102,6 +102,8 @@ def _recovered(
 
 def _base(x: Value, exponent: Value) -> Value:
     """Return the base of a power where the exponent is not whole, else what is not below 0."""
+    if scalar_constant(exponent) is not None:  # of whole ones there is no guard
+        return x
     whole = build.eq(build.floor(exponent), exponent)
     return build.select(whole, build.ones_like(x), x)
 

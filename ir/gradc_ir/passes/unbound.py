@@ -12,7 +12,8 @@ from gradc_ir.passes.formulas import Group, grouped, is_tame, rebuilt
 from gradc_ir.pipeline import PlainPass
 from gradc_ir.wide_exponents.formulas import ARITHMETIC
 
-# What only looks at the sign or the order of a value.
+# What only looks at the sign or the order of a value: for it alone there is no formula, but where
+# there is one it reads that, or a condition would choose by another number than the one it is of.
 _INDIFFERENT = frozenset({"lt", "le", "eq", "ne", "sign", "stop_gradient"})
 _LARGEST_POWER = 64
 
@@ -37,7 +38,7 @@ class UnboundExponents(PlainPass):
 
 
 def _keeps(node: Node) -> bool:
-    return node.op.name in _INDIFFERENT
+    return False
 
 
 def _leaves(group: Group) -> Sequence[Value]:
