@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -140,22 +141,24 @@ gc.collect()
 print(bare)
 """
 
-# A thread sends interrupts, the next when the last was seen, at ever later moments of a first call.
+# A thread sends interrupts at ever later moments of a first call, the next when the last was seen
+# or told as lost. They talk by numbers: an event's lock may stay locked when one comes.
 INTERRUPTED = """
 import os, signal, sys, threading, time
 import numpy as np
 import gradc
 
 x = np.arange(5.0)
-again, stop, seen = threading.Event(), threading.Event(), 0
+asked = sent = seen = lost = 0
 
 def send():
+    global sent
     for number in range(COUNT):
-        again.wait()
-        again.clear()
+        while asked == number:
+            time.sleep(0.001)
         time.sleep(0.17 * number / COUNT)
         os.kill(os.getpid(), signal.SIGINT)
-    stop.set()
+        sent += 1
 
 def fresh(number):
     return gradc.compile(lambda x: np.sum(np.sin(x) * (number + 1.5)) * np.exp(x[0]))
@@ -164,38 +167,51 @@ gradc.grad(fresh(-1))(x)
 thread = threading.Thread(target=send)
 thread.start()
 serial = 0
-while seen < COUNT:
+while seen + lost < COUNT:
     try:
-        again.set()
-        while True:
+        asked = seen + lost + 1
+        calls = 0  # since it was sent
+        while calls < 3:
             serial += 1
+            calls += sent == asked
             gradc.grad(fresh(serial))(x)
+        lost += 1
     except KeyboardInterrupt:
         seen += 1
 thread.join()
-print(seen, gradc.grad(fresh(0.5))(x)[1] == gradc.grad(fresh(0.5))(x)[1])
+print(seen, lost, gradc.grad(fresh(0.5))(x)[1] == gradc.grad(fresh(0.5))(x)[1])
 """
 
 
-def run(program: str, *given: str) -> str:
+# Python drops what is raised while a dictionary of weak references forgets a key, and says so.
+DROPPED = re.compile(
+    r"Exception ignored in: <function Weak\w+Dictionary.__init__.<locals>.remove at \w+>\n"
+    r"Traceback \(most recent call last\):\n(?:  .*\n+)*\n*KeyboardInterrupt: *\n"
+)
+
+
+def run(program: str, *given: str) -> tuple[str, str]:
+    """Return what a program prints, and what it complains of."""
     env = {**os.environ, "GRADC_CACHE": "0"}
     done = subprocess.run(
         [sys.executable, "-c", program, *given],
         env=env,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=400,
     )
     assert done.returncode == 0, done.stderr
-    assert not done.stderr
-    return done.stdout.strip()
+    return done.stdout.strip(), done.stderr
 
 
 def test_objects_of_llvm_go_while_interrupts_are_held(tmp_path: os.PathLike[str]) -> None:
-    assert run(FREED, os.fspath(tmp_path)) == "[]"
+    assert run(FREED, os.fspath(tmp_path)) == ("[]", "")
 
 
 @posix
 @pytest.mark.parametrize("count", [12, pytest.param(200, marks=pytest.mark.slow)])
 def test_every_interrupt_of_a_first_call_is_seen(count: int) -> None:
-    assert run(INTERRUPTED.replace("COUNT", str(count))) == f"{count} True"
+    told, complaints = run(INTERRUPTED.replace("COUNT", str(count)))
+    dropped = len(DROPPED.findall(complaints))
+    assert told == f"{count - dropped} {dropped} True"
+    assert not DROPPED.sub("", complaints).strip()
