@@ -5,7 +5,8 @@
 For a small and a large argument, each row has the time of a call through the library, that of the
 kernel called from Python, and of the library's own call of a function that does nothing. A large
 call should be the kernel within a fifth; a small one no more than the library's identity and the
-kernel. JAX and PyTorch call two kernels for value and gradient, that of the value and the pullback.
+kernel. Beside a kernel that has filled the caches, PyTorch's own code takes six times as long as
+its identity does by itself.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from gradc.requests.options import Options
 from gradc.requests.request import KINDS, Request
 from gradc.rules import Kind, Rule, Simplify, SkipZeros, Stabilise
 from gradc.rules.final.finish import Finish
-from gradc.rules.in_force import entries
+from gradc.rules.in_force import entries, of_known_sizes
 from gradc.rules.series import ContinueGuards, ExpandSeries, SettleGuards
 from gradc.sparsity.seeds import Terms
 from gradc_ir.core.graph import Function
@@ -57,7 +57,10 @@ def after(options: Options) -> Pipeline:
     last: tuple[Pass, ...] = ()
     if not options.debug_nans:
         formulas = (RecoverFinite(), UnboundExponents()) if options.stable else ()
-        last = (DistributeLoops(), RelayoutInvariants(), *formulas, TakeApart(options.stable))
+        # what a known size tells comes last, or the bits of a call would not be those of symbols
+        ones = Simplify(of_known_sizes(), "fold-ones", "take what is reduced over axes of size 1")
+        last = (DistributeLoops(), RelayoutInvariants(), *formulas, ones)
+        last += (TakeApart(options.stable),)
     return Pipeline("after", (*_derivative_passes(options), *last), phase=RULES)
 
 

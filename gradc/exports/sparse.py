@@ -65,14 +65,20 @@ def sparse_forms(name: str, traced: Traced, request: Request) -> SparseForms:
         rows, columns, placement = rows[lower], columns[lower], placement.of(lower)
     starts = np.searchsorted(rows, np.arange(found.shape[0] + 1))
     return SparseForms(
-        _values(traced, request, leaf, making, placement), _constants(name, rows, columns, starts)
+        _values(traced, request, leaf, making, placement, rows),
+        _constants(name, rows, columns, starts),
     )
 
 
 def _values(
-    traced: Traced, request: Request, leaf: int, making: Making, placement: Placement
+    traced: Traced,
+    request: Request,
+    leaf: int,
+    making: Making,
+    placement: Placement,
+    rows: Array,
 ) -> Function:
-    """Return the function of the elements of a placement."""
+    """Return the function of the elements of a placement, which are in these rows."""
     function, passes = traced.function, making.passes
     with Builder() as builder:
         params = [builder.param(i, type_) for i, type_ in enumerate(function.param_types)]
@@ -81,8 +87,8 @@ def _values(
             if passes is not None:
                 given += _seeds(passes.by_columns, function.param_types[leaf])
                 given += _seeds(passes.by_rows, function.result_types[0])
-            by, placement = making.of(placement)
-            given += map(build.constant, placement.arrays)
+            by, places = making.in_runs(placement, rows) or making.of(placement)
+            given += map(build.constant, places)
             mode = by.mode([value.type.shape[0] for value in given])
             asked = Request(request.of, request.wrt, mode, request.options)
             derivative = nested(function, asked, is_last=True)

@@ -43,6 +43,7 @@ class Flat:
         self.name = name
         self.owner = owner
         self._derived: dict[Any, Flat] = {}
+        self._pairs: dict[tuple[int, ...], Compiled[..., tuple[Leaves, Leaves]]] = {}
 
     @functools.cached_property
     def compiled(self) -> Compiled[..., Leaves]:
@@ -94,6 +95,41 @@ class Flat:
             return tuple(back(tuple(next(rest) if _is_float(v) else None for v in values)))
 
         return self._kept(("pulled", moved, count), pull, "vjp")
+
+    def with_gradient(self, moved: Sequence[int]) -> Flat:
+        """Return the value, and behind it the gradient by ``moved`` arguments, of one kernel.
+
+        What does not return one float alone is returned as it is.
+        """
+        moved = tuple(moved)
+
+        def both(*given: Any) -> Leaves:
+            values, gradients = self._with_gradient(moved, given)
+            return (*values, *gradients)
+
+        return self._kept(("gradient", moved), both, "grad")
+
+    def paired(self, moved: Sequence[int]) -> Compiled[..., tuple[Leaves, Leaves]]:
+        """Return the compiled pair of ``(values, gradients)``, of which the second may be empty."""
+        moved = tuple(moved)
+        found = self._pairs.get(moved)
+        if found is None:
+            found = self.owner.like(lambda *given: self._with_gradient(moved, given))
+            found.__name__ = self.name
+            self._pairs[moved] = found
+        return found
+
+    def _with_gradient(self, moved: tuple[int, ...], given: Sequence[Any]) -> tuple[Leaves, Leaves]:
+        def of_moved(*parts: Any) -> Leaves:
+            every = list(given)
+            for i, part in zip(moved, parts):
+                every[i] = part
+            return self.function(*every)
+
+        values, back = vjp(of_moved, *(given[i] for i in moved))
+        if len(values) != 1 or values[0].shape != () or not _is_float(values[0]):
+            return values, ()
+        return values, tuple(back((np.ones((), values[0].dtype),)))
 
     def mapped(self, flags: Sequence[bool]) -> Flat:
         """Return the function over a leading axis of the arguments that are flagged."""

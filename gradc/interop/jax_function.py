@@ -54,6 +54,11 @@ class _Call:
             argument.type for argument in self.signature.outputs if argument.type is not None
         )
 
+    @property
+    def is_number(self) -> bool:
+        """Whether it returns one float alone."""
+        return len(self.types) == 1 and not self.types[0].shape and self.types[0].dtype.is_float
+
     @functools.cached_property
     def kernel(self) -> _Kernel:
         """The kernel, compiled and known to XLA."""
@@ -185,6 +190,29 @@ def _primitives() -> tuple[Any, Any]:
             for x, axis in zip(operands, axes)
         ]
 
+    def call_linearized(*given: Any, flat: Flat) -> Any:
+        """Return the value with the linear function that the gradient of a number is.
+
+        JAX says first whether a vector-Jacobian product is wanted, in later versions, and which
+        arguments have tangents.
+        """
+        is_vjp, nonzero, *primals = given if isinstance(given[0], bool) else (True, *given)
+        moved = tuple(i for i, is_nonzero in enumerate(nonzero) if is_nonzero)
+        if not is_vjp or not _call(flat, [jax.typeof(x) for x in primals]).is_number:
+            return linearized_by_jvp(call, *given, flat=flat)
+        value, *gradient = call.bind(*primals, flat=flat.with_gradient(moved))
+
+        def tangent(gradient: Any, *tangents: Any) -> list[Any]:
+            parts = [jax.numpy.vdot(g, tangents[i]) for g, i in zip(gradient, moved)]
+            return [functools.reduce(jax.numpy.add, parts)]
+
+        return [value], [True], gradient, tangent
+
+    internal = needed("jax._src.interpreters.ad", "gradc.jax_function")
+    linearized_by_jvp: Any = getattr(internal, "fallback_linearize_rule", None)
+    # JAX has no public name for it; without it the gradient is a kernel of its own
+    if linearized_by_jvp is not None and hasattr(internal, "primitive_linearizations"):
+        internal.primitive_linearizations[call] = call_linearized
     ad.primitive_jvps[call] = call_jvp
     ad.primitive_jvps[linear] = linear_jvp
     ad.primitive_transposes[linear] = transposed

@@ -29,7 +29,7 @@ def torch_function(function: Callable[..., Any]) -> Callable[..., Any]:
     node = _node()
     flats: dict[Any, tuple[Flat, Callable[..., Any]]] = {}
     pytree = torch.utils._pytree
-    apply, tensor = node.apply, torch.Tensor
+    apply, with_gradient, tensor = node.apply, _node_with_gradient().apply, torch.Tensor
     is_watched = _watcher(torch)
 
     def any_needs(tensors: Sequence[Any]) -> bool:
@@ -53,9 +53,11 @@ def torch_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
             found = flats[key] = flat_of(function, rebuild)
         flat, nest = found
-        if not is_watched() and not (torch.is_grad_enabled() and any_needs(leaves)):
-            return nest(_run(torch, flat, leaves))  # no derivative is taken of it
-        return nest(apply(flat, *leaves))
+        if is_watched():
+            return nest(apply(flat, *leaves))
+        if torch.is_grad_enabled() and any_needs(leaves):
+            return nest(with_gradient(flat, *leaves))
+        return nest(_run(torch, flat, leaves))  # no derivative is taken of it
 
     functools.update_wrapper(call_in_torch, function, updated=())
     return call_in_torch
@@ -131,8 +133,70 @@ def _node() -> Any:
     return Kernel
 
 
+@functools.cache
+def _node_with_gradient() -> Any:
+    """Return the autograd function that computes the gradient of a number along with it.
+
+    It is for calls outside of transforms, which say beforehand whether a gradient may be asked for.
+    """
+    torch = needed("torch", "gradc.torch_function")
+    of_transforms = _node()
+
+    def gradients_of(flat: Flat, moved: Sequence[int], tensors: Sequence[Any]) -> Any:
+        arrays = _arrays(flat, tensors)
+        return _tensors(torch, arrays, flat.paired(moved)(*arrays))[1]
+
+    class WithGradient(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        """Calls a flat function, and keeps the gradient if it returns one number."""
+
+        @staticmethod
+        def forward(ctx: Any, flat: Flat, *tensors: Any) -> Any:
+            ctx.flat = flat
+            ctx.save_for_backward(*tensors)
+            ctx.moved = [
+                i
+                for i, needs in enumerate(ctx.needs_input_grad[1:])
+                if needs and tensors[i].is_floating_point()
+            ]
+            arrays = _arrays(flat, tensors)
+            values, gradients = _tensors(torch, arrays, flat.paired(ctx.moved)(*arrays))
+            ctx.is_number, ctx.gradients = bool(gradients), gradients
+            ctx.floats = [each.is_floating_point() for each in values]
+            ctx.mark_non_differentiable(*(v for v in values if not v.is_floating_point()))
+            return values
+
+        @staticmethod
+        def backward(ctx: Any, *cotangents: Any) -> Any:
+            tensors, flat, moved = ctx.saved_tensors, ctx.flat, ctx.moved
+            found: list[Any] = [None] * len(tensors)
+            given = [each for each, is_float in zip(cotangents, ctx.floats) if is_float]
+            if not given:
+                return (None, *found)
+            if not ctx.is_number or torch.is_grad_enabled():
+                pulled = flat.pulled(moved, len(tensors))
+                gradients = of_transforms.apply(pulled, *tensors, *given)
+            else:
+                # They are handed out once, and may be overwritten then: a second backward, of a
+                # graph that was retained, has others.
+                gradients = ctx.gradients or gradients_of(flat, moved, tensors)
+                ctx.gradients = None
+                if given[0].item() != 1:
+                    gradients = [each.mul_(given[0]) for each in gradients]
+            for i, gradient in zip(moved, gradients):
+                found[i] = gradient
+            return (None, *found)
+
+    return WithGradient
+
+
 def _run(torch: Any, flat: Flat, tensors: Sequence[Any]) -> tuple[Any, ...]:
     """Return what a flat function makes of tensors, as tensors."""
+    arrays = _arrays(flat, tensors)
+    return _tensors(torch, arrays, (flat.compiled(*arrays),))[0]
+
+
+def _arrays(flat: Flat, tensors: Sequence[Any]) -> list[Any]:
+    """Return the memory of tensors as arrays."""
     arrays = []
     for i, tensor in enumerate(tensors):
         if not tensor.is_cpu:
@@ -142,13 +206,23 @@ def _run(torch: Any, flat: Flat, tensors: Sequence[Any]) -> tuple[Any, ...]:
             )
         # one of PyTorch's tensors may be another one's negative
         arrays.append((tensor.resolve_neg() if tensor.is_neg() else tensor).detach().numpy())
-    made: list[Any] = []
+    return arrays
+
+
+def _tensors(
+    torch: Any, arrays: Sequence[Any], results: Sequence[Sequence[Any]]
+) -> list[tuple[Any, ...]]:
+    """Return the tuples of results of arrays as tensors, each of memory of its own."""
     taken = {id(array) for array in arrays}
-    for found in flat.compiled(*arrays):
-        # the interpreter returns arguments and views as they are; a tensor is of its own memory
-        array = np.asarray(found)
-        if id(array) in taken or not array.flags.owndata:
-            array = array.copy()
-        taken.add(id(array))
-        made.append(torch.from_numpy(array))
-    return tuple(made)
+    made = []
+    for group in results:
+        tensors: list[Any] = []
+        for found in group:
+            # the interpreter returns arguments and views as they are
+            array = np.asarray(found)
+            if id(array) in taken or not array.flags.owndata:
+                array = array.copy()
+            taken.add(id(array))
+            tensors.append(torch.from_numpy(array))
+        made.append(tuple(tensors))
+    return made

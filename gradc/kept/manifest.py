@@ -244,9 +244,10 @@ class Writer:
         entries = self._look(Step.GLOBALS, place, None, vars(module), Check.NOTHING)
         for name in names:
             value = vars(module).get(name)
-            if value is None or (entries, name) in self._of_libraries:
+            # by the module, not by the way to it: modules import each other
+            if value is None or (id(module), name) in self._of_libraries:
                 continue
-            self._of_libraries.add((entries, name))
+            self._of_libraries.add((id(module), name))
             try:
                 found = self._look(Step.ENTRY, entries, name, value, check_of(value))
             except Unkept:

@@ -346,3 +346,7 @@ STRUCTURE = [
 ]
 
 RULES = [*ARITHMETIC, *POWERS, *CHOICES, *STRUCTURE]
+# Behind all other rules: a size that is known must not decide which of those fire, or a call would
+# have other bits where its sizes are symbols.
+OF_KNOWN_SIZES = [reduce_one]
+OF_ANY_SIZES = [one for one in RULES if one not in OF_KNOWN_SIZES]

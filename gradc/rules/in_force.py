@@ -16,8 +16,10 @@ from gradc_ir.forks import lock_across_forks
 from gradc_ir.matching.choice import Entry, Family
 
 # What gradc brings along, never changed.
+_EXACT = Family("exact", None, lambda: exact.RULES)
+_ANY_SIZES = Family("exact", None, lambda: exact.OF_ANY_SIZES)
 OWN: dict[Kind, Sequence[Family]] = {
-    Kind.EXACT: [Family("exact", None, lambda: exact.RULES)],
+    Kind.EXACT: [_EXACT],
     Kind.STABLE: FAMILIES,
     Kind.FAST: [Family("fast", None, lambda: import_module("gradc.rules.fast").RULES)],
 }
@@ -37,11 +39,22 @@ _registering = lock_across_forks()
 
 
 def entries(*kinds: Kind, more: Iterable[Rule] = ()) -> list[Entry]:
-    """Return what :func:`in_force` does, but families of gradc's rules where those can wait."""
+    """Return what :func:`in_force` does, but families of gradc's rules where those can wait.
+
+    Rules of known sizes are not among them, see :func:`of_known_sizes`.
+    """
     added, without = _block.get()
     if without:
-        return list(in_force(*kinds, more=more))
-    return _in_order(kinds, more, added, [one for kind in kinds for one in OWN[kind]])
+        found = in_force(*kinds, more=more)
+        return [one for one in found if one not in exact.OF_KNOWN_SIZES]
+    own = [_ANY_SIZES if one is _EXACT else one for kind in kinds for one in OWN[kind]]
+    return _in_order(kinds, more, added, own)
+
+
+def of_known_sizes() -> list[Entry]:
+    """Return the exact rules that look at sizes, with those that clear up behind them."""
+    _, without = _block.get()
+    return [one for one in exact.STRUCTURE if one.name not in without]
 
 
 def in_force(*kinds: Kind, more: Iterable[Rule] = ()) -> list[Rule]:

@@ -23,6 +23,7 @@ from gradc.sparsity.known import Known
 from gradc.sparsity.pattern import pattern
 from gradc.sparsity.placement import Placement, Spots, placement
 from gradc.sparsity.relation import Relation
+from gradc.sparsity.runs import runs_of
 from gradc.sparsity.seeds import BySeeds, ByTerms
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Shape, Size, evaluate
@@ -67,10 +68,10 @@ def _readers(
 
 
 class Made(NamedTuple):
-    """What takes seeds, if any, a placement and arguments to elements; and the placement."""
+    """What takes seeds, if any, places and arguments to elements; and the places."""
 
     by: BySeeds | ByTerms
-    placement: Placement
+    places: tuple[Array, ...]
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,21 @@ class Making:
     def of(self, placement: Placement) -> Made:
         """Return how the elements of a placement are made: all, or some of them."""
         if self.passes is not None:
-            return Made(
-                BySeeds(self.passes.forward_passes > 0, self.passes.reverse_passes > 0), placement
-            )
+            by = BySeeds(self.passes.forward_passes > 0, self.passes.reverse_passes > 0)
+            return Made(by, placement.arrays)
         used, placement = placement.packed(self.starts)
-        return Made(ByTerms(self.kind, used, len(placement.further) > 0), placement)
+        return Made(ByTerms(self.kind, used, len(placement.further) > 0), placement.arrays)
+
+    def in_runs(self, placement: Placement, rows: Array) -> Made | None:
+        """Return how they are made for these sizes alone, if they are slices of coefficients.
+
+        ``rows`` are those of the elements.
+        """
+        if self.passes is not None:
+            return None
+        used, placement = placement.packed(self.starts)
+        runs = runs_of(placement, rows, np.diff(self.starts)[list(used)].tolist())
+        return None if runs is None else Made(ByTerms(self.kind, used, False, runs), ())
 
 
 def making_of(

@@ -71,6 +71,18 @@ def test_cumsum(dtype: DType, rank: int) -> None:
 
 
 @pytest.mark.parametrize("rank", SHAPES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_running_product(dtype: DType, rank: int) -> None:
+    """What it adds is not written; what looks like it and adds something is."""
+
+    def body(x: Value, axis: int) -> list[Value]:
+        added = build.select(build.starts(x, axis), x, 0.0 if dtype.is_float else 1)
+        return [build.cumprod(x, axis), build.recurrence(x, added, axis)]
+
+    _check(dtype, rank, 1, body)
+
+
+@pytest.mark.parametrize("rank", SHAPES)
 @pytest.mark.parametrize("dtype", [DType.F64, DType.F32])
 def test_recurrence(dtype: DType, rank: int) -> None:
     def body(a: Value, b: Value, axis: int) -> list[Value]:

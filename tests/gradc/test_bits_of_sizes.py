@@ -160,12 +160,51 @@ PROGRAMS: dict[str, Program] = {
 }
 
 
-def both(program: Program, of: str) -> tuple[list[Function], list[Any]]:
+def weights_steps(x: Any) -> Any:
+    w = x
+    for _ in range(3):
+        p = 1 / (1 + np.exp(-w))
+        w = w - 0.1 * (w * p) / np.sum(p)
+    return np.sum(w * w)
+
+
+# Axes of one element have their own sum for one, of which other rules must not know.
+OF_ONES: dict[str, Program] = {
+    "steps of weights": ("n", weights_steps),
+    "a logarithm of a sum": ("n", lambda x: np.log(np.sum(np.exp(x)))),
+    "logarithms of sums": ("m n", lambda x: np.sum(np.log(np.sum(np.exp(x), axis=1)))),
+    "shares": (
+        "m n",
+        lambda x: np.sum(np.exp(x) / np.sum(np.exp(x), axis=1, keepdims=True) * x),
+    ),
+    "norms": ("m n", lambda x: np.sum(np.sqrt(np.sum(x * x, axis=1)))),
+    "directions": ("m n", lambda x: np.sum((x / np.sqrt(np.sum(x * x, 1, keepdims=True))) ** 3)),
+    "deviations": ("m n", lambda x: np.sum((x - np.mean(x, axis=1, keepdims=True)) ** 2 * x)),
+    "distances": (
+        "m n, m n",
+        lambda x, y: np.sum(np.sqrt(np.sum((x[:, None] - y[None]) ** 2, -1) + 1)),
+    ),
+    "a sum of squares": ("n", lambda x: np.sqrt(np.sum(x**2))),
+    "an entropy": (
+        "n",
+        lambda x: -np.sum(x * x / np.sum(x * x) * np.log(x * x / np.sum(x * x))),
+    ),
+    "a mean of exponentials": ("k", lambda x: np.log(np.mean(np.exp(x)))),
+    "a quotient of means": ("m", lambda x: np.mean(np.exp(x)) / np.mean(x)),
+}
+# Of these at an infinity, too.
+HAVE_ENDS = ("a logarithm of a sum", "logarithms of sums", "norms", "a sum of squares")
+ONES = {"n": 1, "m": 7, "k": 3}
+
+
+def both(
+    program: Program, of: str, sizes: dict[str, int] = SIZES
+) -> tuple[list[Function], list[Any]]:
     """Return what a request makes of a program with its sizes known and symbolic, and arguments."""
     shapes = [shape.split() for shape in program[0].split(",")]
     random = np.random.default_rng(3)
     found = []
-    for size in (SIZES.__getitem__, symbol):
+    for size in (sizes.__getitem__, symbol):
         types = [Type(dtype_of(np.dtype(float)), tuple(map(size, shape))) for shape in shapes]
         request = Request(of, tuple(range(len(types))))
         found.append(derive(trace(program[1], tuple(types)).function, request))
@@ -178,6 +217,17 @@ def test_value_and_gradient(name: str) -> None:
     assert known.size_symbols == () != symbolic.size_symbols
     for one, other in zip(interpret(known, arguments), interpret(symbolic, arguments), strict=True):
         assert_same_bits(one, other)
+
+
+@pytest.mark.parametrize("name", OF_ONES)
+def test_axes_of_one_element(name: str) -> None:
+    (known, symbolic), arguments = both(OF_ONES[name], "value_and_grad", ONES)
+    ends = [np.where(np.arange(x.size).reshape(x.shape) % 2, x, np.inf) for x in arguments]
+    for given in (arguments, *([ends] if name in HAVE_ENDS else [])):
+        with np.errstate(all="ignore"):
+            found = interpret(known, given), interpret(symbolic, given)
+        for one, other in zip(*found, strict=True):
+            assert_same_bits(one, other)
 
 
 @pytest.mark.parametrize("of", ["hvp", "jacobian"])

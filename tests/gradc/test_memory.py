@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import gradc
-from gradc_codegen.machine import jit
+from gradc_codegen.machine import jit, llvm_loader
 
 X = np.array([0.5, 1.5, 2.5])
 
@@ -134,7 +134,10 @@ def test_five_thousand_recompilations_grow_less_than_two_kib_each() -> None:
 
 def test_engines_go_with_the_last_of_their_libraries() -> None:
     text = "define i64 @f() {\n  ret i64 1\n}\n"
-    engines = [weakref.ref(jit.compile_module(text)._engine) for _ in range(4 * 32)]
+    made = jit.compile_module(text)
+    engines = [
+        weakref.ref(llvm_loader.load(made.code, made.names, {}).engine) for _ in range(4 * 32)
+    ]
     gc.collect()
     alive = {id(each()) for each in engines if each() is not None}
     # the first may have been begun before, with libraries that live, and the last is being filled

@@ -37,6 +37,7 @@ CASES: list[tuple[Function, tuple[float, ...], float, tuple[float, ...]]] = [
      (1.0, 0.0)),
     (lambda x, y: np.exp(x / y) / (1 + np.exp(x / y) + np.exp(1 / y)), (2.0, 1e-320), 1.0,
      (0.0, 0.0)),
+    (lambda x, n: x**n / (1 + x**n), (-1e3, 1e5 + 1), 1.0, None),
     # no digit of these is known, and no number is made up
     (lambda x, y: np.exp(x) * np.sinh(y) / np.cosh(x), (1e300, 1e30), NAN, None),
 ]  # fmt: skip
@@ -50,6 +51,13 @@ def test_a_value_and_its_gradient(number: int) -> None:
     np.testing.assert_allclose(found, value, rtol=1e-13)
     if gradient is not None:
         np.testing.assert_allclose(slopes, gradient, rtol=1e-13)
+
+
+@pytest.mark.parametrize(("x", "n"), [(-1e-3, -1e6), (-1e-4, -1e8), (-5.5e-17, -1e20)])
+def test_powers_of_negative_numbers(x: float, n: float) -> None:
+    """Whole exponents have some, and what a condition says of none of them is chosen."""
+    difference = gradc.compile(lambda x, n: (x + 1) ** n - x**n)
+    assert difference(x, n) == -INF
 
 
 LOG = float(np.log(1e160) * 2)

@@ -134,7 +134,8 @@ def test_one_kernel_serves_all_sizes_in_turn() -> None:
         x = np.linspace(0.1, 1, size)
         rows, columns = compiled.jacobian_structure(x)
         assert_same_bits(compiled.jacobian_values(x), compiled.jacobian(x)[rows, columns])
-    (form,) = compiled._plans._forms.values()
+    *first, form = compiled._plans._forms.values()
+    assert len(first) <= 1  # the first sizes may have one of slices
     assert any("symbols" in one.reason for one in form.signatures)
 
 

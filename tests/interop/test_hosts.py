@@ -85,6 +85,15 @@ def test_jax_gets_the_bits_of_python(jax: Any) -> None:
     assert np.asarray(found[1]).tobytes() == slope.tobytes()
 
 
+def test_jax_makes_a_number_and_its_gradient_in_one_kernel(jax: Any) -> None:
+    f = gradc.jax_function(rosen)
+    program = str(jax.make_jaxpr(jax.value_and_grad(f, (0, 1)))(jax.numpy.asarray(X), 2.0))
+    assert program.count("gradc_call") == 1
+    assert "gradc_linear" not in program
+    pushed = str(jax.make_jaxpr(lambda x: jax.jvp(f, (x, 2.0), (x, 1.0)))(jax.numpy.asarray(X)))
+    assert "gradc_linear" in pushed  # forward mode needs no gradient
+
+
 def test_jax_nests_captures_and_errors(jax: Any) -> None:
     p = {"w": jax.numpy.asarray(X), "b": jax.numpy.asarray(3.0)}
     found = gradc.jax_function(nest)(p)
@@ -137,6 +146,35 @@ def test_torch() -> None:
     view = torch.tensor(np.arange(10.0))[::2]
     assert gradc.torch_function(lambda x: np.sum(x))(view).item() == 20
     assert gradc.compile(rosen)(torch.tensor(X), 2.0) == value
+
+
+def test_torch_keeps_the_gradient_of_a_number() -> None:
+    torch = pytest.importorskip("torch")
+    f = gradc.torch_function(rosen)
+    x = torch.tensor(X, requires_grad=True)
+    a = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+    _, slopes = gradc.compile(rosen).value_and_grad(X, 2.0, wrt=("x", "a"))
+    # what is handed out may be overwritten, and the graph asked again
+    value = f(x, a)
+    for _ in range(3):
+        found = torch.autograd.grad(value, (x, a), retain_graph=True)
+        bits = [each.numpy().tobytes() for each in found]
+        assert bits == [np.asarray(slope).tobytes() for slope in slopes]
+        for each in found:
+            each.fill_(np.nan)
+    scaled = [torch.autograd.grad(3 * f(x, a), x, create_graph=g)[0] for g in (False, True)]
+    np.testing.assert_array_equal(scaled[0], 3 * slopes[0])
+    torch.testing.assert_close(scaled[0], scaled[1], rtol=1e-14, atol=0)
+    # of more than one number nothing is kept
+    both = gradc.torch_function(lambda x: (np.sum(x**2), x * 2))
+    square, twice = both(x)
+    (square + twice.sum()).backward()
+    np.testing.assert_array_equal(x.grad, 2 * X + 2)
+    with torch.no_grad():
+        assert not f(x, a).requires_grad
+    narrow = torch.tensor(X, dtype=torch.float32, requires_grad=True)
+    gradc.torch_function(lambda x: np.sum(x * x))(narrow).backward()
+    np.testing.assert_array_equal(narrow.grad, 2 * X.astype(np.float32))
 
 
 # -- CasADi ----------------------------------------------------------------------------------------

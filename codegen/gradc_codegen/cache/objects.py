@@ -6,17 +6,13 @@ instructions: code that one machine made serves another with the same features.
 
 from __future__ import annotations
 
-import functools
 import marshal
 from hashlib import sha256
 from typing import NamedTuple
 
-import llvmlite
-import llvmlite.binding as llvm
-
 from gradc_codegen.cache import files
+from gradc_codegen.cache.machine import machine
 from gradc_codegen.cache.versions import CODEGEN, libraries, settings
-from gradc_codegen.target.target import host
 from gradc_ir.telling.log import log
 
 FOLDER = "objects"
@@ -39,7 +35,7 @@ def key_of(*made_of: bytes) -> str | None:
     digest = CODEGEN.digest()
     if digest is None:
         return None
-    every = (digest, _machine(), libraries(), settings(), made_of)
+    every = (digest, machine(), libraries(), settings(), made_of)
     return sha256(repr(every).encode()).hexdigest()[:40]
 
 
@@ -58,9 +54,3 @@ def keep(key: str, made: Object) -> None:
         marshal.dumps((made.names, made.code)), FOLDER, key[:2], key
     ):
         log("cache", "kept %d bytes of machine code as %s", len(made.code), key)
-
-
-@functools.cache
-def _machine() -> tuple[str, ...]:
-    version = ".".join(map(str, llvm.llvm_version_info))
-    return llvmlite.__version__, version, host().triple, host().features

@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,13 +25,8 @@ from gradc_ir.telling.log import log
 _NO_SETTINGS = ("GRADC_CACHE", "GRADC_LOG")
 # After so many seconds it is looked at again whether gradc's files are those that were read.
 _LOOK_AGAIN = 1.0
-
-
-class _Read(NamedTuple):
-    """Files of some packages: a hash of what is in them, and of what the system says of them."""
-
-    digest: bytes
-    stamp: bytes
+# Bytes that are read at once, more than nearly all files have.
+_AT_ONCE = 1 << 16
 
 
 class Packages:
@@ -43,7 +37,7 @@ class Packages:
 
     def __init__(self, *folders: str) -> None:
         self._folders = folders
-        self._read: _Read | None = None
+        self._digest: bytes | None = None
         self._is_known = False
         self._looked = 0.0
 
@@ -52,12 +46,12 @@ class Packages:
         if is_off():
             return None
         if not self._is_known:
-            self._read = _files(self._folders, contents=True)
+            self._digest = _digest(self._folders)
             self._looked = time.monotonic()
             self._is_known = True
-            if self._read is None:
+            if self._digest is None:
                 log("cache", "nothing is kept: gradc's own files cannot be read")
-        return None if self._read is None else self._read.digest
+        return self._digest
 
     def are_as_read(self) -> bool:
         """Whether the files are those that were read.
@@ -65,44 +59,40 @@ class Packages:
         Who edits gradc while a process has a part of it loaded has a mixture there, of which
         nothing is kept from then on.
         """
-        if self._read is not None and time.monotonic() - self._looked > _LOOK_AGAIN:
-            now = _files(self._folders, contents=False)
-            self._looked = time.monotonic()
-            if now is None or now.stamp != self._read.stamp:
+        if self._digest is not None and time.monotonic() - self._looked > _LOOK_AGAIN:
+            if _digest(self._folders) != self._digest:
                 log("cache", "nothing more is kept: gradc's files were changed meanwhile")
-                self._read = None
-        return self._read is not None
+                self._digest = None
+            self._looked = time.monotonic()
+        return self._digest is not None
 
 
-def _files(folders: Iterable[str], contents: bool) -> _Read | None:
-    """Return what is in all Python files of folders, or only what the system says of them."""
-    content, stamp = sha256(), sha256()
+def _digest(folders: Iterable[str]) -> bytes | None:
+    """Return a hash of all Python files of folders, None where one cannot be read."""
+    content, told = sha256(), []
+    flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
     try:
         for folder in folders:
             paths = _python_files(folder)
             if not paths:
                 return None  # in an archive, or without sources
             for path in paths:
-                name = path[len(folder) :].encode()
-                handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+                length = 0
+                handle = os.open(path, flags)
                 try:
-                    about = os.fstat(handle)
-                    stamp.update(b"%b\0%d %d %d\0" % (name, *_told(about)))
-                    if contents:
-                        data = os.read(handle, about.st_size + 1)
-                        if len(data) != about.st_size:
-                            return None
-                        content.update(b"%b\0%d\0" % (name, len(data)))
+                    while True:
+                        data = os.read(handle, _AT_ONCE)
                         content.update(data)
+                        length += len(data)
+                        if len(data) < _AT_ONCE:
+                            break
                 finally:
                     os.close(handle)
+                told.append(f"{path[len(folder) :]}\0{length}")
     except OSError:
         return None
-    return _Read(content.digest(), stamp.digest())
-
-
-def _told(about: os.stat_result) -> tuple[int, int, int]:
-    return about.st_size, about.st_mtime_ns, about.st_ino
+    content.update("\n".join(told).encode("utf-8", "surrogateescape"))
+    return content.digest()
 
 
 def _python_files(folder: str) -> list[str]:

@@ -207,7 +207,7 @@ def _definition(name: str, doc: str | None) -> _MethodDef:
 def _walk() -> int:
     """Return the address of the walk, by which all doors go from now on."""
     with _making:
-        address = int(import_module("gradc_codegen.calls.walk_code").address())  # which loads LLVM
+        address = int(import_module("gradc_codegen.calls.walk_code").address())
         for definition in list(_definitions.values()):
             definition.function = address
         return address

@@ -10,6 +10,11 @@ from __future__ import annotations
 
 from enum import IntEnum, IntFlag
 
+# The walk, and that for objects which are called; and what the code refers to by names, since its
+# text is that of every process.
+NAME, OF_OBJECTS = "gradc.walk", "gradc.walk.object"
+FUNCTION, CALL = "gradc.walk.class_of_functions", "gradc.walk.call"
+
 # A call that needs more of any of these has no plan.
 MOST_REGISTERS = 64
 MOST_SLOTS = 64

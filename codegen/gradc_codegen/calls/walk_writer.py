@@ -7,16 +7,17 @@ from contextlib import contextmanager
 
 from gradc_codegen.calls import layout
 from gradc_codegen.calls.steps import (
+    CALL,
+    FUNCTION,
     MOST_HELD,
     MOST_REGISTERS,
     MOST_SLOTS,
+    NAME,
+    OF_OBJECTS,
     Cell,
     Head,
     Step,
 )
-
-NAME = "gradc.walk"
-OF_OBJECTS = "gradc.walk.object"
 
 
 class Walker:
@@ -319,12 +320,8 @@ class Walker:
             f'define ptr @"{OF_OBJECTS}"(ptr %object, ptr %args, i64 %given, ptr %names) {{'
         )
         self.label("entry")
-        for name in ("function", "call"):
-            place = layout.PLACES["PyObject_Vectorcall" if name == "call" else name]
-            address = int(layout.addresses()[place])
-            self.emit(f"%{name} = inttoptr i64 {address} to ptr")
         door = self.load("ptr", "%object", layout.CALLED)
-        with self.when(self.differ(self.type_of(door), "%function"), "other"):
+        with self.when(self.differ(self.type_of(door), f"@{FUNCTION}"), "other"):
             pass
         code = self.load("ptr", self.load("ptr", door, layout.DEFINITION), layout.CODE)
         with self.when(self.differ(code, f'@"{NAME}"'), "other"):
@@ -334,9 +331,13 @@ class Walker:
         found = self.value(f'call ptr @"{NAME}"(ptr {inner}, ptr %args, i64 {count}, ptr %names)')
         self.emit(f"ret ptr {found}")
         self.label("other")  # somebody has set another
-        call = f"%call(ptr {door}, ptr %args, i64 %given, ptr %names)"
+        call = f"@{CALL}(ptr {door}, ptr %args, i64 %given, ptr %names)"
         self.emit(f"ret ptr {self.value(f'call ptr {call}')}")
-        self.lines.append("}")
+        self.lines += [
+            "}",
+            f"@{FUNCTION} = external global i8",
+            f"declare ptr @{CALL}(ptr, ptr, i64, ptr)",
+        ]
 
     def release(self, array: str, count: str) -> None:
         """Let go of the first objects of a table."""

@@ -12,9 +12,7 @@ from gradc_codegen.calls.steps import Step
 from gradc_codegen.calls.walk_inputs import INPUTS
 from gradc_codegen.calls.walk_reads import READS
 from gradc_codegen.calls.walk_results import RESULTS
-from gradc_codegen.calls.walk_writer import NAME, OF_OBJECTS, Walker
-
-__all__ = ["NAME", "OF_OBJECTS", "text"]
+from gradc_codegen.calls.walk_writer import Walker
 
 
 def text() -> str:

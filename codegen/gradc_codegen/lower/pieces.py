@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from gradc_codegen.lower.lowering import Lowering
-from gradc_codegen.nest.index_maps import piece_dims, place_of, scatter_dims
+from gradc_codegen.nest.index_maps import Regrouped, piece_dims, place_of, regroup, scatter_dims
 from gradc_codegen.nest.loop_nest import Statement
+from gradc_codegen.nest.routes import Route, keeps_neighbours
 from gradc_codegen.scalar.lower_scalar import lower_word
 from gradc_codegen.schedule.updates import target_window
 from gradc_codegen.storage.storage import Storage
 from gradc_codegen.text.indices import Lane, varies
 from gradc_codegen.text.module import REGISTER
 from gradc_codegen.text.vectors import Spilled, count_of_lanes
+from gradc_codegen.text.writer import Writer
+from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
 
 
@@ -27,10 +30,10 @@ def write_piece(lowering: Lowering, statement: Statement, own: list[str], storag
         ]
     else:
         index = [own[dim] if dim >= 0 else "0" for dim in piece_dims(node)]
-        if _is_in_row(statement, storage) and _add_to_row(
-            lowering, statement, index, register, storage
-        ):
-            return
+        if _is_in_row(statement, storage):
+            first = _along(writer, node.results[0], index, statement.route)
+            if _add_to_row(lowering, statement, first, register, storage):
+                return
         for axis, start in place_of(node, statement.operand).items():
             along = "0"
             if part is not node.operands[statement.operand]:
@@ -38,13 +41,16 @@ def write_piece(lowering: Lowering, statement: Statement, own: list[str], storag
             elif node.op.name == "concatenate":
                 along = own[axis]
             index[axis] = writer.add(writer.size(start), along)
+        index = _along(writer, node.results[0], index, statement.route)
     elements.keep(statement.value, tuple(index), register)
 
 
 def _is_in_row(statement: Statement, storage: Storage) -> bool:
-    """Whether an array is an output's whose last axes are stacked: elements are neighbours."""
-    node, rank = statement.node, statement.value.type.rank
+    """Whether what is stacked along last axes is of an output: elements are neighbours."""
+    node, rank = statement.node, statement.node.results[0].type.rank
     if node.op.name != "stack" or not storage.is_output_only:
+        return False
+    if not keeps_neighbours(statement.route):
         return False
     axes: tuple[int, ...] = node.attributes["axes"]
     return axes == tuple(range(rank - len(axes), rank))
@@ -56,11 +62,11 @@ def _add_to_row(
     """Keep an element of the rows of lanes, to be written with its neighbours, if they are that."""
     value, rows = statement.value, lowering.rows
     place = lowering.elements.place(value, tuple(index))
-    if not rows.takes(value) or not isinstance(place.position, Lane):
+    if not rows.takes(value.type.dtype) or not isinstance(place.position, Lane):
         return False
     wanted = lowering.elements.wanted(storage.output)
     count = len(statement.node.operands)
-    rows.add(value, place.base, wanted, place.position, count, statement.operand, register)
+    rows.add(statement.node, place.base, wanted, place.position, count, statement.operand, register)
     return True
 
 
@@ -101,3 +107,28 @@ def _scatter(
         have = elements.read(statement.value, tuple(index))
         register = lower_word(lowering.writer, word, statement.value.type.dtype, [have, register])
     elements.keep(statement.value, tuple(index), register)
+
+
+def _along(writer: Writer, value: Value, index: list[str], route: Route) -> list[str]:
+    """Write the index at the end of a route of what stands at an index of a value."""
+    for node in route:
+        whole = node.results[0].type
+        if node.op.name == "reshape":
+            groups = regroup(value.type.shape, whole.shape)
+            index = [
+                writer.linear([index[dim] for dim in at.dims], list(at.dim_sizes))
+                if isinstance(at, Regrouped)
+                else index[at]
+                if isinstance(at, int)
+                else "0"
+                for at in groups
+            ]
+        else:
+            place = place_of(node, node.operands.index(value))
+            if node.op.name == "stack":
+                rest = iter(index)
+                index = ["0" if i in place else next(rest) for i in range(whole.rank)]
+            for axis, start in place.items():
+                index[axis] = writer.add(writer.size(start), index[axis])
+        value = node.results[0]
+    return index

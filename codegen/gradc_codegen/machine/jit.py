@@ -1,23 +1,22 @@
-"""Machine code in this process: a module's text becomes functions with addresses."""
+"""Machine code in this process: a module's text becomes functions with addresses.
+
+Code that is kept on disk is loaded without LLVM, which takes longer to load than all the rest.
+"""
 
 from __future__ import annotations
 
 import atexit
 import ctypes
 import functools
-import itertools
 import os
 import re
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Literal, TypeAlias
-
-import llvmlite.binding as llvm
+from typing import Any, Literal, TypeAlias
 
 from gradc_codegen.cache import objects
-from gradc_codegen.cache.objects import Object
 from gradc_codegen.libraries import blas_threads, routines, scipy_pointers
-from gradc_codegen.target.target import LOCK, Target, machine_of, target
+from gradc_codegen.machine import elf_loader
+from gradc_codegen.target.target import LOCK, machine_of, target
 from gradc_codegen.threads import pool
 from gradc_ir.core import foreign
 from gradc_ir.errors import VerifyError
@@ -37,20 +36,16 @@ class LoadedModule:
     """
 
     def __init__(
-        self,
-        code: bytes,
-        names: tuple[str, ...],
-        library: llvm.ResourceTracker,
-        engine: llvm.LLJIT,
+        self, code: bytes, names: tuple[str, ...], addresses: Mapping[str, int], owner: Any
     ) -> None:
         self.code = code
         self.names = names
-        self._library = library
-        self._engine = engine  # must not go before the library does
+        self._addresses = addresses
+        self._owner = owner
 
     def address(self, name: str) -> int:
         """Return the address of a function; KeyError when the module defines none of this name."""
-        return int(self._library[name])
+        return self._addresses[name]
 
 
 def compile_module(
@@ -75,7 +70,9 @@ def compile_module(
     GradcError: the code needs SciPy, which is missing.
     VerifyError: LLVM refuses the text.
     """
-    return load_object(*_emitted(text, cpu, level), addresses)
+    from gradc_codegen.machine.emitted import emitted  # loads LLVM
+
+    return load_object(*emitted(text, cpu, level), addresses)
 
 
 def kept_module(
@@ -95,32 +92,12 @@ def kept_module(
         key = objects.key_of(b"name", name.encode(), str(level).encode())
     found = None if key is None else objects.find(key)
     if found is None:
-        found = _emitted(text if isinstance(text, str) else text(), "native", level)
+        from gradc_codegen.machine.emitted import emitted  # loads LLVM
+
+        found = emitted(text if isinstance(text, str) else text(), "native", level)
         if key is not None:
             objects.keep(key, found)
     return load_object(*found, addresses)
-
-
-def _emitted(text: str | Sequence[str], cpu: str, level: Level) -> Object:
-    # LLVM's passes, which code that is kept does without
-    from gradc_codegen.machine.optimize import LONG, effort, optimize, parse
-    from gradc_codegen.math.emulation import provided
-    from gradc_codegen.math.shared import without_shared
-
-    with LOCK:
-        machine_ = target(cpu)
-        given = [text] if isinstance(text, str) else text
-        texts = [provided(each, machine_) for each in given]
-        how = LONG if level == "long" else effort(texts, level)
-        if cpu == "native":
-            texts = [without_shared(each, machine_of(machine_)) for each in texts]
-        module = parse(texts, machine_, how)
-        names = tuple(
-            function.name
-            for function in module.functions
-            if not function.is_declaration and function.linkage is not llvm.Linkage.internal
-        )
-        return Object(optimize(module, machine_, how).object(), names)
 
 
 def load_object(
@@ -132,19 +109,40 @@ def load_object(
     the process does not have.
     """
     with LOCK:
-        builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
-        for name in names:
-            builder.export_symbol(name)
-        for symbol, address in {**_symbols(code, names), **(addresses or {})}.items():
-            builder.import_symbol(symbol, address)
-        engine = _engine()
+        given = {**_symbols(code, names), **(addresses or {})}
         try:
-            library = builder.link(engine, f"gradc.{next(_serial)}")
+            loaded = elf_loader.load(code, lambda name: given.get(name) or _of_process(name))
+        except LookupError as error:
+            raise _missing([str(name) for name in error.args]) from None
+        except elf_loader.Unfit:
+            pass
+        else:
+            return LoadedModule(code, names, loaded.addresses, loaded.memory)
+        from gradc_codegen.machine import llvm_loader  # loads LLVM
+
+        try:
+            library = llvm_loader.load(code, names, given)
         except RuntimeError as error:  # LLVM has written the names on stderr
-            raise VerifyError(
-                "the code calls a function this process does not have", found=str(error)
-            ) from None
-        return LoadedModule(code, names, library, engine)
+            raise _missing(str(error)) from None
+        return LoadedModule(code, names, library.addresses, library)
+
+
+def _missing(found: str | Sequence[str]) -> VerifyError:
+    return VerifyError("the code calls a function this process does not have", found=found)
+
+
+def _of_process(name: str) -> int | None:
+    """Return where a function is that libraries of this process have for all, None if nowhere."""
+    try:
+        function = _process()[name]
+    except AttributeError:
+        return None
+    return ctypes.cast(function, ctypes.c_void_p).value
+
+
+@functools.cache
+def _process() -> ctypes.CDLL:
+    return ctypes.CDLL(None)
 
 
 def _symbols(code: bytes, own: Collection[str]) -> dict[str, int]:
@@ -250,21 +248,3 @@ _PROVIDERS: dict[re.Pattern[bytes], Callable[[str], int]] = {
     _FORMULA: lambda symbol: _formula(symbol).address("formula"),
     _SHARED: _shared_address,
 }
-
-_serial = itertools.count()
-
-# LLVM frees the code of a library that goes, and keeps 9 KiB of its name and symbols for as long as
-# the engine lives. So an engine loads a few and goes with the last of them; to make one takes 1 ms.
-_MOST_LIBRARIES = 32
-_engines: list[llvm.LLJIT] = []  # the one that loads, each library of which goes by itself
-_places = itertools.cycle(range(_MOST_LIBRARIES))
-
-
-def _engine() -> llvm.LLJIT:
-    """Return the engine for one more library."""
-    if next(_places) == 0:
-        host: Target = target("native")
-        # LLVM's newer linker keeps a library's sections together, which small code needs
-        made = llvm.create_lljit_compiler(host.machine(), use_jit_link=sys.platform != "win32")
-        _engines[:] = [made]
-    return _engines[0]

@@ -13,16 +13,17 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Literal
 
-import llvmlite.binding as llvm
 from llvmlite.binding.newpassmanagers import NewPassManager
 
+from gradc_codegen.target.bindings import llvm
 from gradc_codegen.target.target import (
     LOCK,
-    PEEPHOLES,
-    STRENGTH_REDUCTION,
+    NO_PEEPHOLES,
+    NO_STRENGTH_REDUCTION,
+    SHORT_SEARCH,
     Target,
+    asking,
     machine_of,
-    without,
 )
 from gradc_codegen.text.module import AS_WRITTEN, PLAIN_LOOP
 from gradc_ir.classes.quick import dataclass
@@ -267,8 +268,8 @@ class Optimized:
     def _options(self) -> AbstractContextManager[None]:
         # LLVM 22's peephole pass loses numbers, docs/decisions/0018-peepholes.md
         if self.how.reduce_strength:
-            return without(PEEPHOLES)
-        return without(PEEPHOLES, STRENGTH_REDUCTION)
+            return asking(NO_PEEPHOLES)
+        return asking(NO_PEEPHOLES, NO_STRENGTH_REDUCTION)
 
 
 def _without_marks(module: llvm.ModuleRef) -> llvm.ModuleRef:
@@ -279,7 +280,7 @@ def _without_marks(module: llvm.ModuleRef) -> llvm.ModuleRef:
 
 def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> Optimized:
     """Optimise a module in place; returns it with a fresh machine of the same effort."""
-    with LOCK:
+    with asking(SHORT_SEARCH):
         if how.pipeline:
             options = llvm.create_pipeline_tuning_options(how.pipeline)
             options.loop_vectorization = how.vectorize

@@ -46,6 +46,7 @@ class Statement:
     sequential: the dim it reduces, or must go through in ascending order; -1 for none.
     operand: the operand that a piece writes.
     piece: what is computed for it: that operand, or in a flat array what it is a reshape of.
+    route: what its node is read by on the way to the value that it writes.
     inputs: the statements it reads, and where.
     sources: the values it reads that no statement computes, and where.
     after: what reads that which it overwrites.
@@ -65,6 +66,7 @@ class Statement:
     sequential: int = -1
     operand: int = -1
     piece: Value | None = None
+    route: tuple[Node, ...] = ()
     # tuples, because most are empty and there are many statements
     inputs: tuple[tuple[Statement, Reading], ...] = ()
     sources: tuple[tuple[Value, Reading], ...] = ()

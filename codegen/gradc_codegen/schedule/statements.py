@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gradc_codegen.arrays.whole_array_ops import arrays_of, is_whole, read_whole
 from gradc_codegen.nest.index_maps import identity, own_dims, piece_dims, scatter_dims
 from gradc_codegen.nest.loop_nest import Reading, Statement, StatementKind
+from gradc_codegen.nest.routes import Route, dims_along, routes_of
 from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.formulas import formulas_together
 from gradc_codegen.schedule.in_place import Overwriting
@@ -45,6 +48,7 @@ class StatementBuilder:
         self._read = {operand for node in nodes for operand in node.operands}
         # what is read whole must be in memory whole
         self._read_whole = {array for node in nodes if is_whole(node) for array in read_whole(node)}
+        self._routes = routes_of(nodes, function.results, self._is_in_pieces, self._is_kept_whole)
         for node in nodes:
             self._add(node)
         self._add_outputs()
@@ -70,7 +74,9 @@ class StatementBuilder:
         elif node in self._in_runs:
             if node in self._runs:
                 self._add_run(self._runs[node])
-        elif op.joins and self._is_in_pieces(node):
+        elif value in self._routes:
+            pass  # its pieces are those of what it is moved into
+        elif (op.joins and self._is_in_pieces(node)) or self._joins_within(node):
             self._add_pieces(node)
         elif is_whole(node):
             self._add_whole(node)
@@ -87,6 +93,18 @@ class StatementBuilder:
             or node.results[0] in self._looked_into
             or len(node.operands) > MOST_PIECES_RECOMPUTED
             or node.results[0] not in self._read
+        )
+
+    def _joins_within(self, node: Node) -> bool:
+        """Whether a reshape is where the pieces of its operand are written."""
+        return node.op.name == "reshape" and node.operands[0] in self._routes
+
+    def _is_kept_whole(self, value: Value) -> bool:
+        """Whether a value must have an array of its own: what is read whole, or overwritten."""
+        return (
+            value in self._read_whole
+            or value in self._overwriting.shares
+            or value.node in self._in_runs
         )
 
     def _is_recomputed(self, node: Node) -> bool:
@@ -213,7 +231,12 @@ class StatementBuilder:
         return made
 
     def _piece(
-        self, node: Node, value: Value, position: int, axis_dims: tuple[int, ...]
+        self,
+        node: Node,
+        value: Value,
+        position: int,
+        axis_dims: tuple[int, ...],
+        route: Route = (),
     ) -> Statement:
         """Return a new statement that writes an operand into its window of a value."""
         part = node.operands[position]
@@ -230,7 +253,7 @@ class StatementBuilder:
             operand=position,
             value=value,
         )
-        piece.piece = part
+        piece.piece, piece.route = part, route
         self._connect(piece, self._recomputed.of(part))
         return piece
 
@@ -241,12 +264,23 @@ class StatementBuilder:
         self._writers[node.results[0]] = (piece,)
 
     def _add_pieces(self, node: Node) -> None:
-        """Add one statement for each operand of a long concatenation, or of a stack."""
+        """Add a statement for each operand of a long concatenation, of a stack, or of what is
+        joined into these.
+        """
         value = node.results[0]
-        axis_dims = piece_dims(node)
-        self._writers[value] = tuple(
-            self._piece(node, value, i, axis_dims) for i in range(len(node.operands))
-        )
+        self._writers[value] = tuple(self._pieces(node, value, ()))
+
+    def _pieces(self, node: Node, value: Value, route: Route) -> Iterator[Statement]:
+        """Yield new statements that write the operands of a node, on a route into a value."""
+        if not node.op.joins:  # a reshape on the way
+            yield from self._pieces(node.operands[0].node, value, (node, *route))
+            return
+        axis_dims = dims_along(node.results[0], piece_dims(node), route)
+        for i, operand in enumerate(node.operands):
+            if operand in self._routes:
+                yield from self._pieces(operand.node, value, (node, *route))
+            else:
+                yield self._piece(node, value, i, axis_dims, route)
 
     def _add_run(self, run: list[Node]) -> None:
         """Add the start of an array and the updates that are written into it, in order."""

@@ -166,7 +166,8 @@ def _place_values(nest: LoopNest, made: Plan, times: Lifetimes) -> list[Buffer]:
                 here.buffer.needed = here.buffer.needed.joined(needed[value])
                 continue
             alone = not statement.others and not here.read and value not in nest.shares
-            if alone and (statement.kind is StatementKind.WHOLE or value.op.joins):
+            is_written = statement.kind in (StatementKind.WHOLE, StatementKind.PIECE)
+            if alone and (is_written or value.op.joins):
                 continue
             count = product(value.type.shape[axis] for axis in here.kept) * here.lanes
             here.buffer = Buffer(count * value.type.dtype.bytes, needed[value])

@@ -1,4 +1,7 @@
-"""Which machine code is made for: CPU, features, triple; and the target machines of LLVM."""
+"""Which machine code is made for: CPU, features, triple; and the target machines of LLVM.
+
+LLVM is loaded by what asks it: a process that finds all its code on disk does not.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +10,21 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-import llvmlite.binding as llvm
+from typing import TYPE_CHECKING, NamedTuple
 
 from gradc_codegen.target.triple import HELP, normalised
 from gradc_codegen.text.module import REGISTER, Machine, suffix
 from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ExportError
-from gradc_ir.forks import Depth, hold_across_forks, lock_across_forks
+from gradc_ir.forks import Depth, lock_across_forks
+
+if TYPE_CHECKING:
+    import llvmlite.binding
 
 # Every use of LLVM holds this lock: contexts are fresh for each module, but llvmlite's registries
 # and the one engine are shared.
 LOCK = lock_across_forks(Depth.LLVM)
-# llvmlite's own, which what is freed takes at any time, without ours; it has no public name
-if (_freeing := getattr(getattr(llvm.ffi.lib, "_lock", None), "_lock", None)) is not None:
-    hold_across_forks(_freeing, Depth.FREEING)
 
 # The oldest CPU of each architecture that has fma in hardware, hence the same bits everywhere.
 _BASELINE_CPU: dict[str, str] = {
@@ -133,11 +135,13 @@ class Target:
         """How wide a pointer is, and with it C's ``size_t``."""
         return 32 if re.search(r"(?:^|-)p:32:", self.layout) else 64
 
-    def machine(self, level: int = 2) -> llvm.TargetMachine:
+    def machine(self, level: int = 2) -> llvmlite.binding.TargetMachine:
         """Return a fresh target machine that makes position-independent code.
 
         One engine or one module each: a machine that is used again crashes LLVM.
         """
+        from gradc_codegen.target.bindings import llvm
+
         _initialize(self.triple)
         return llvm.Target.from_triple(self.triple).create_target_machine(
             cpu=self.cpu,
@@ -163,29 +167,45 @@ def _features(architecture: str) -> str:
     return _BASELINE_FEATURES.get(architecture, "")
 
 
-STRENGTH_REDUCTION, PEEPHOLES = "-disable-lsr", "-disable-peephole"
+class Option(NamedTuple):
+    """An option of LLVM's: its name, what gradc wants of it, and what it is for all others."""
+
+    name: str
+    wanted: str
+    usual: str
+
+
+NO_STRENGTH_REDUCTION = Option("-disable-lsr", "true", "false")
+NO_PEEPHOLES = Option("-disable-peephole", "true", "false")
+# How far joining neighbours looks for an order of what it would join, a block of code at a time:
+# where it finds none it has looked through all of it for each try.
+SHORT_SEARCH = Option("-slp-schedule-budget", "40000", "100000")
 
 
 @contextmanager
-def without(*passes: str) -> Iterator[None]:
-    """Leave passes of LLVM's code generator out of what is emitted inside.
+def asking(*options: Option) -> Iterator[None]:
+    """Set options of LLVM's for what is optimised or emitted inside.
 
-    The options are the process's, and LLVM reads them when it begins to emit: they are on for as
-    long only, so that whoever else compiles with llvmlite (Numba) is not concerned.
+    The options are the process's, and LLVM reads them when it begins: they are set for as long
+    only, so that whoever else compiles with llvmlite (Numba) is not concerned.
     """
+    from gradc_codegen.target.bindings import llvm
+
     with LOCK:
-        for name in passes:
-            llvm.set_option("gradc", f"{name}=true")
+        for option in options:
+            llvm.set_option("gradc", f"{option.name}={option.wanted}")
         try:
             yield
         finally:
-            for name in passes:
-                llvm.set_option("gradc", f"{name}=false")
+            for option in options:
+                llvm.set_option("gradc", f"{option.name}={option.usual}")
 
 
 @functools.cache
 def host() -> Target:
     """Return this process's machine, with the features it has (a virtual machine may lack some)."""
+    from gradc_codegen.target.bindings import llvm
+
     with LOCK:
         return Target(
             llvm.get_process_triple(),
@@ -208,6 +228,8 @@ def target(cpu: str | None = None, triple: str | None = None) -> Target:
     ------
     ExportError: LLVM knows no such triple or CPU, or ``native`` is asked of another triple.
     """
+    from gradc_codegen.target.bindings import llvm
+
     with LOCK:
         mine = llvm.get_process_triple()
         if cpu == "native":
@@ -290,6 +312,8 @@ def has_wide_product(target: Target) -> bool:
 
 
 def _assembly(text: str, target: Target) -> str:
+    from gradc_codegen.target.bindings import llvm
+
     with LOCK:
         module = llvm.parse_assembly(text, llvm.create_context())
         module.triple = target.triple
@@ -307,6 +331,8 @@ def machine_of(target: Target, splits: bool = False, is_small: bool = False) -> 
 
 @functools.cache
 def _initialize(triple: str) -> None:
+    from gradc_codegen.target.bindings import llvm
+
     # foreign targets cost 20 ms to set up, so they wait until one is asked for
     if triple.partition("-")[0] == llvm.get_process_triple().partition("-")[0]:
         llvm.initialize_native_target()
@@ -317,6 +343,8 @@ def _initialize(triple: str) -> None:
 
 
 def _known_triple(triple: str) -> None:
+    from gradc_codegen.target.bindings import llvm
+
     _initialize(triple)
     try:
         llvm.Target.from_triple(triple)

@@ -66,7 +66,9 @@ class Elements:
             return trace.run(given)[0]
         except OtherTerms:
             # they are of the sizes that the plan was made for
-            raise NeedsConcreteSize(sizes[0], "a sparse derivative", None) from None
+            sizes += [size for value in map(value_of, values) for size in value.type.shape]
+            symbolic = [size for size in sizes if not isinstance(size, int)]
+            raise NeedsConcreteSize(symbolic[0], "a sparse derivative", None) from None
 
 
 class _OfValues:

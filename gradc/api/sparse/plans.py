@@ -17,7 +17,7 @@ from gradc.calls.signature import Bound, Wrt, leaves_of
 from gradc.calls.sparse_preconditions import check_matrix, check_sizes, only_leaf
 from gradc.requests.options import Options
 from gradc.requests.request import Request
-from gradc.runtime.derivative_pattern import Making, making_of, numbers, pattern_of
+from gradc.runtime.derivative_pattern import Made, Making, making_of, numbers, pattern_of
 from gradc.runtime.prepared import Prepared
 from gradc.runtime.quick_call import Call
 from gradc.runtime.specialize import collector_paused, working
@@ -72,7 +72,7 @@ class Form(NamedTuple):
     """What computes elements, and what it is given before the arguments: nothing for no element."""
 
     compiled: Any
-    before: tuple[Array, ...]
+    before: tuple[Array, ...] = ()
 
 
 @dataclass(eq=False)
@@ -89,7 +89,7 @@ class Plan:
     making: how its elements are made.
     given: the seeds.
     dtype: of the elements, as of the argument.
-    compiled: returns what takes seeds, a placement and arguments to elements, as of these.
+    formed: returns what takes arguments to elements: as is made for any sizes, or in runs.
     """
 
     traced: Traced
@@ -100,7 +100,7 @@ class Plan:
     making: Making
     given: tuple[Array, ...]
     dtype: np.dtype[Any]
-    compiled: Callable[[BySeeds | ByTerms], Any]
+    formed: Callable[[Made, Made | None], Form]
 
     @cached_property
     def rows(self) -> Array:
@@ -115,18 +115,20 @@ class Plan:
     @cached_property
     def whole(self) -> Form:
         """What computes all elements."""
-        return self._form(self.making.placement)
+        return self._form(self.making.placement, self.rows)
 
     @cached_property
     def of_lower(self) -> Form:
         """What computes those of the lower triangle."""
-        return self._form(self.making.placement.of(self.lower))
+        return self._form(self.making.placement.of(self.lower), self.rows[self.lower])
 
-    def _form(self, placement: Placement) -> Form:
+    def _form(self, placement: Placement, rows: Array) -> Form:
         if not len(placement.places):
-            return Form(None, ())
-        by, placement = self.making.of(placement)
-        return Form(self.compiled(by), (*self.given, *placement.arrays))
+            return Form(None)
+        compiled, places = self.formed(
+            self.making.of(placement), self.making.in_runs(placement, rows)
+        )
+        return Form(compiled, (*self.given, *places))
 
     def fits(self, leaves: Sequence[Array]) -> bool:
         """Whether it serves a call of the same kind: what it has looked at is as it was."""
@@ -170,7 +172,7 @@ class Planned(NamedTuple):
     def values(self, out: Any = None, *, lower: bool = False) -> Array:
         """Return the elements, or those of the lower triangle."""
         compiled, before = self.plan.of_lower if lower else self.plan.whole
-        if not before:
+        if compiled is None:
             return np.zeros(0, self.plan.dtype) if out is None else out
         more = {} if out is None else {"out": out}
         found: Array = compiled(*before, *self.args, **self.kwargs, **more)
@@ -184,7 +186,7 @@ class Planned(NamedTuple):
         """
         compiled, before = self.plan.of_lower if lower else self.plan.whole
         stays = self.plan.stays
-        if not before or stays is None or not self.is_plain:
+        if compiled is None or stays is None or not self.is_plain:
             return self.values(out, lower=lower)
         inner = call._replace(learner=None, args=(*before, *self.args))
         found: Prepared = compiled.answered(VALUE, inner, inner.args, self.kwargs)
@@ -243,6 +245,8 @@ class Plans:
     def __init__(self) -> None:
         self._plans: dict[Any, list[Plan]] = {}
         self._forms: dict[Any, Any] = {}
+        # of what was made first, the form in runs
+        self._in_runs: dict[Any, BySeeds | ByTerms | None] = {}
         # the last plan for arrays alone, by what is asked of which types
         self._quick: dict[Any, Plan] = {}
 
@@ -329,12 +333,16 @@ class Plans:
             )
         static = owner._parameters.static
 
-        def compiled(by: BySeeds | ByTerms) -> Any:
-            kind = (asked.of, asked.wrt, by, static)
+        def formed(every: Made, in_runs: Made | None) -> Form:
+            # runs are of numbers: the first sizes get these, all others share what is for any
+            kind = (asked.of, asked.wrt, every.by, static)
+            first = self._in_runs.setdefault(kind, None if in_runs is None else in_runs.by)
+            chosen = in_runs if in_runs is not None and in_runs.by == first else every
+            kind = (asked.of, asked.wrt, chosen.by, static)
             if kind not in self._forms:
-                function = Elements(owner.__wrapped__, static, asked.of, asked.wrt, by)
+                function = Elements(owner.__wrapped__, static, asked.of, asked.wrt, chosen.by)
                 self._forms[kind] = owner.like(function, static)
-            return self._forms[kind]
+            return Form(self._forms[kind], chosen.places)
 
         # fixed leaves are flags of the call, whose places among the arrays are other ones
         looked = looked if fixed is bound else _by_first_leaves(looked, fixed, bound)
@@ -347,7 +355,7 @@ class Plans:
             if i >= first
         )
         known = stays if len(stays) == len(looked) else None
-        return Plan(traced, shapes, looked, known, found, making, given, dtype, compiled)
+        return Plan(traced, shapes, looked, known, found, making, given, dtype, formed)
 
 
 def pattern_of_spec(owner: Owner, specs: Sequence[str], of: str, wrt: Wrt) -> Relation:

@@ -10,7 +10,9 @@ from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.parameters import parameters
 from gradc.autodiff.terms.flow import Flow
 from gradc.autodiff.terms.maps import open_maps
+from gradc.autodiff.terms.side_by_side import side_by_side
 from gradc.autodiff.terms.term import Term, Unsupported
+from gradc.sparsity.runs import Runs
 from gradc.sparsity.seeds import Terms
 from gradc_ir import build
 from gradc_ir.build import Builder
@@ -138,8 +140,8 @@ def by_terms(function: Function, wrt: int, asked: Terms) -> Function:
 
     Parameters: the function's; for each element the place of a coefficient among a zero and those
     leaves that are used, one after another, i64; where elements are sums of several, the places of
-    those after the first, and to which elements they are added, i64. The result is the elements, of
-    the parameter's dtype.
+    those after the first, and to which elements they are added, i64. Elements of runs need none of
+    these. The result is the elements, of the parameter's dtype.
 
     Raises OtherTerms where its terms are not those asked for.
     """
@@ -150,6 +152,8 @@ def by_terms(function: Function, wrt: int, asked: Terms) -> Function:
     if found.kind != asked.kind:
         raise OtherTerms
     dtype = function.param_types[wrt].dtype
+    if asked.runs is not None:
+        return _in_runs(function, chosen_results(found.function, asked.used), asked.runs, dtype)
     counts = [asked.elements, *[asked.more] * 2 * (asked.more != 0)]
     with Builder() as builder:
         params = parameters(function.param_types)
@@ -168,3 +172,15 @@ def by_terms(function: Function, wrt: int, asked: Terms) -> Function:
             names=(*function.names, *("places", "further", "targets")[: len(given)]),
             location=function.location,
         )
+
+
+def _in_runs(function: Function, leaves: Function, runs: Runs, dtype: DType) -> Function:
+    """Return the function of elements that are slices of leaves."""
+    if tuple(type_.count for type_ in leaves.result_types) != runs.lengths:
+        raise OtherTerms
+    with Builder() as builder:
+        params = parameters(function.param_types)
+        arrays = builder.inline(leaves, params)
+        flat = [build.cast(build.reshape(one, (one.type.count,)), dtype) for one in arrays]
+        values = side_by_side(runs.runs, flat, dtype)
+        return builder.function(function.name, params, [values], function.names, function.location)

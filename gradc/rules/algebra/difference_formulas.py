@@ -65,12 +65,15 @@ def powers(a: Side, b: Side, delta: Product) -> Product | None:
     if count is not None and count in range(3, _MOST_FACTORS):
         return delta * whole(_power_sum(a.operands[0], b.operands[0], int(count)))
     ratio = over(delta, b.operands[0]).value(a.value)
-    size = exponent * build.log1p(ratio)
+    is_single = b.polynomial.constant == 1
+    # formulas without bound do not know what a condition of no number chooses
+    inner = ratio if is_single else build.select(build.lt(-1.0, ratio), ratio, 0.0)
+    size = exponent * build.log1p(inner)
     # elsewhere one power is at least e times the other, or the base is not positive
     above = build.logical_and(build.le(1.0, ratio), build.le(size, 1.0))
     near = build.logical_or(build.lt(build.abs(ratio), 1.0), above)
     made = build.expm1(size)
-    if b.polynomial.constant == 1:
+    if is_single:
         name, cases = parts(a.value)
         # far from one, the case of a power of one plus little is not met
         far = cases[2] if name == "select" else a.value

@@ -48,6 +48,15 @@ def exact_number(value: Value) -> Fraction | None:
     return Fraction(found)
 
 
+def is_size(value: Value) -> bool:
+    """Whether a value is a symbolic size as a number, spread or not.
+
+    Where the size is known it is a constant, of which rules about factors know nothing.
+    """
+    name, operands = parts(value)
+    return name == "size" or (name == "cast" and is_size(operands[0]))
+
+
 def made_by(name: str, values: Iterable[Value]) -> list[Value]:
     """Return those of some values that an op of this name makes, each once."""
     return [value for value in dict.fromkeys(values) if parts(value)[0] == name]

@@ -60,7 +60,7 @@ class RecoverFinite(PlainPass):
         guards = {group.values: _guarded(group.values) for group in groups}
 
         def needed(group: Group) -> Sequence[Value]:
-            reads = (each for guard in guards[group.values] for each in guard.reads)
+            reads = (each for guard in guards[group.values] for each in guard.all_reads)
             return (*group.values, *lost[group.values[0]], *group.leaves, *reads)
 
         def made(group: Group, place: int, given: list[Value]) -> Value:
@@ -87,7 +87,7 @@ def _recovered(
     end = count + len(group.leaves)
     dtype = group.values[0].type.dtype
     reads = iter(given[end:])
-    sides = [_side(guard, [next(reads) for _ in guard.reads], dtype) for guard in guards]
+    sides = [_side(guard, [next(reads) for _ in guard.all_reads], dtype) for guard in guards]
     starts = [build.cast(x, dtype) for x in (*group.starts(given[count:end]), *sides)]
     return build.apply(
         "recover",
@@ -100,9 +100,16 @@ def _recovered(
     )
 
 
+def _base(x: Value, exponent: Value) -> Value:
+    """Return the base of a power where the exponent is not whole, else what is not below 0."""
+    whole = build.eq(build.floor(exponent), exponent)
+    return build.select(whole, build.ones_like(x), x)
+
+
 # Functions that are of no number outside of their domain, with what is below 0 there.
-_DOMAINS: dict[str, Callable[[Value], Value]] = {
-    **dict.fromkeys(("sqrt", "log", "log2", "log10", "power"), lambda x: x),
+_DOMAINS: dict[str, Callable[..., Value]] = {
+    "power": _base,
+    **dict.fromkeys(("sqrt", "log", "log2", "log10"), lambda x: x),
     "log1p": lambda x: x + 1,
     **dict.fromkeys(("arcsin", "arccos", "arctanh"), lambda x: 1 - build.abs(x)),
     "arccosh": lambda x: x - 1,
@@ -114,18 +121,25 @@ _MOST_CHOICES = 2
 class _Guard(NamedTuple):
     """What a function is taken of on every way to a value, if the choices are these."""
 
-    reads: tuple[Value, ...]  # what it is taken of, then conditions
+    reads: tuple[Value, ...]  # what it is taken of
+    conditions: tuple[Value, ...]
     name: str
     choices: tuple[bool, ...]
+
+    @property
+    def all_reads(self) -> tuple[Value, ...]:
+        """What it is taken of, then the conditions."""
+        return self.reads + self.conditions
 
 
 def _side(guard: _Guard, reads: list[Value], dtype: DType) -> Value:
     """Return what is below 0 where a function is of no number, or such a one is chosen."""
-    x, *conditions = reads
+    of, conditions = reads[: len(guard.reads)], reads[len(guard.reads) :]
     if guard.name in _DOMAINS:
-        made = build.cast(_DOMAINS[guard.name](x), dtype)
+        made = build.cast(_DOMAINS[guard.name](*of), dtype)
     else:
-        made = build.select(x, *(build.full(x.type.shape, c, dtype) for c in _CHOICES[guard.name]))
+        shape = of[0].type.shape
+        made = build.select(of[0], *(build.full(shape, c, dtype) for c in _CHOICES[guard.name]))
     for condition, choice in zip(conditions, guard.choices, strict=True):
         one = build.ones_like(made)
         made = build.select(condition, *((made, one) if choice else (one, made)))
@@ -150,7 +164,7 @@ def _guarded(values: Sequence[Value]) -> list[_Guard]:
             lost = [_is_lost(each) for each in operands[1:]]
             if any(lost):
                 which = "first" if lost[1] else "second"
-                found[_Guard((operands[0], *conditions), which, choices)] = None
+                found[_Guard((operands[0],), conditions, which, choices)] = None
             if len(choices) < _MOST_CHOICES:
                 more = (*conditions, operands[0])
                 stack += [(x, more, (*choices, x is operands[1])) for x in operands[1:]]
@@ -158,7 +172,7 @@ def _guarded(values: Sequence[Value]) -> list[_Guard]:
             continue
         known = scalar_constant(operands[0]) is not None or operands[0].op.name in ("abs", "exp")
         if name in _DOMAINS and not (known or (name == "power" and is_whole(operands[1]))):
-            found[_Guard((operands[0], *conditions), name, choices)] = None
+            found[_Guard(tuple(operands), conditions, name, choices)] = None
         stack += [(x, conditions, choices) for x in operands]
     return list(found)
 

@@ -354,6 +354,10 @@ class Truth(_Value):
     def __or__(self, other: Truth) -> Truth:
         return self._binary("or", other)
 
+    def __invert__(self) -> Truth:
+        true = self.body.integer_literal(1, 1)
+        return self.body.emit_truth(f"xor {self.typed}, {true}")
+
     def select(self, then: float | Float, otherwise: float | Float) -> Float:
         """Return one number where it is true and another where it is not."""
         known = Float(self.body, "")

@@ -1,21 +1,28 @@
-"""pow: the exponential of a logarithm that is known to twice the precision or nearly so."""
+"""pow: the exponential of a logarithm that is known to twice the precision or nearly so.
+
+To a small whole exponent it is a product instead, in twice the precision, of numbers that are
+neither large nor small. Which of both serves a lane follows from its numbers alone.
+"""
 
 from __future__ import annotations
 
 import math
 
 from gradc_codegen.math.emitted import coefficients
-from gradc_codegen.math.emitted.builder import Bits, Float, fast_sum, fma
+from gradc_codegen.math.emitted.builder import Bits, Float, Truth, fast_sum, fma
 from gradc_codegen.math.emitted.exponential import bounded, scaled
 from gradc_codegen.math.emitted.logarithm import ROOT, exponent, parts_of_any, unusual
 from gradc_codegen.math.emitted.polynomials import paired
-from gradc_codegen.math.emitted.rare import beside, sometimes
+from gradc_codegen.math.emitted.rare import beside, one_of, sometimes
 
 Sum = tuple[Float, Float]
 
 # The slope of log((1 + s) / (1 - s)) by s, 2 / (1 - s²), is nearly 2 and so many times
 # (2/3 + 2/5 s²) s²: within 1.3e-4 for all s that occur.
 _SLOPE = 3.0285
+# The bits of exponents that are multiplied out, and the largest of these exponents.
+_BITS = (8, 4, 2, 1)
+_MOST = sum(_BITS)
 
 
 def product(x: Sum, y: Sum) -> Sum:
@@ -77,9 +84,47 @@ def _exponential(x: Float, x_low: Float) -> tuple[Float, Bits]:
 
 def pow(x: Float, y: Float) -> Float:
     """Return x to the power y."""
-    if x.body.lanes == 1:
-        return _pow_of_extremes(x, y)
     x, y = x.settled, y.settled
+    moved = y + y.format.unit_shift
+    other = _is_no_product(x, y, moved - y.format.unit_shift)
+
+    def multiplied() -> Float:
+        return _product_of_factors(x, moved.bits)
+
+    def general() -> Float:
+        if x.body.lanes == 1:
+            return _pow_of_extremes(x, y)
+        found = _general(x, y)
+        return beside(~other, lambda: other.select(found, multiplied()), found)
+
+    return one_of(other, general, multiplied)
+
+
+def _is_no_product(x: Float, y: Float, whole: Float) -> Truth:
+    """Whether the exponent is not small and whole, or what factors lose might not be normal."""
+    size = abs(x)
+    # what is lost of the product of all factors is a number of the format
+    reach = 2.0 ** ((x.format.bias - x.format.fraction - 1) // _MOST)
+    outside = y.is_not_at_least(0.0) | (y > _MOST) | whole.differs_from(y)
+    return outside | size.is_not_at_least(1 / reach) | (size > reach)
+
+
+def _product_of_factors(x: Float, count: Bits) -> Float:
+    """Return the product of as many factors x as the lowest bits say, rounded once."""
+    high, low = (count & _BITS[0]).compared("ne", 0).select(x, 1.0), None
+    for bit in _BITS[1:]:
+        square = high * high
+        lost = fma(high, high, -square)
+        low = lost if low is None else fma(high + high, low, lost)
+        factor = (count & bit).compared("ne", 0).select(x, 1.0)
+        high = square * factor
+        low = fma(low, factor, fma(square, factor, -high))
+    assert low is not None
+    return high + low
+
+
+def _general(x: Float, y: Float) -> Float:
+    """Return x to the power y, by a logarithm, in each of several lanes."""
     format_ = x.format
     size = abs(x)
     k = exponent(size, ROOT)

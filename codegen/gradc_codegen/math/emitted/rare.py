@@ -88,6 +88,23 @@ def _name(body: Body, definition: Callable[..., Float]) -> str:
     return f"{body.name}.{definition.__name__.strip('_')}"
 
 
+def one_of(where: Truth, some: Callable[[], Float], none: Callable[[], Float]) -> Float:
+    """Return one of two things for all lanes: by whether a condition holds of any.
+
+    Neither is out of the ordinary. The condition must come from settled numbers.
+    """
+    body, any_lane, number = where.body, where.somewhere, len(where.body.lines)
+    names = [f"{word}{number}" for word in ("some", "none")]
+    body.lines.append(f"  br i1 {any_lane}, label %{names[0]}, label %{names[1]}")
+    ways = []
+    for name, computed in zip(names, (some, none)):
+        body.start(name)
+        ways.append(f"[ {computed().text}, %{body.block} ]")
+        body.lines.append(f"  br label %both{number}")
+    body.start(f"both{number}")
+    return body.emit_float(f"phi {body.type} {', '.join(ways)}")
+
+
 def _behind_branch(where: Truth, computed: Callable[[], Float], usual: Float) -> Float:
     """Return what is computed if a condition holds of any lane, otherwise what is usual."""
     body, some = usual.body, where.somewhere

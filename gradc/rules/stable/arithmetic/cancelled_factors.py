@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import permutations
 
 from gradc.rules.algebra.factors import Product, product, whole
-from gradc.rules.algebra.parts import parts
+from gradc.rules.algebra.parts import is_size, parts
 from gradc.rules.algebra.signs import without_sign
 from gradc.rules.engine import POSITIVE, procedure, stable
 from gradc_ir.core.graph import Value
@@ -32,6 +32,8 @@ def cancel_repeated_divisor(value: Value) -> Product | None:
     entire = product(value)
     repeated = [below for below, times in Counter(entire.below).items() if times >= 2]
     for factor in dict.fromkeys(entire.above):
+        if is_size(factor):
+            continue
         for below in repeated:
             if without_sign(factor) is without_sign(below):
                 # the square has no sign, and what is left of it that of the factor
@@ -58,6 +60,8 @@ def divisor_times_sum_with_quotient(value: Value) -> Product | None:
         for quotient, one in permutations(operands):
             above, below = parts(quotient)
             if above != "div" or scalar_constant(one) != 1 or below[1] not in entire.below:
+                continue
+            if is_size(below[1]):
                 continue
             joined = below[0] + below[1]
             rest = entire.without(whole(below=(total, below[1])))
