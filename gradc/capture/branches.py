@@ -278,11 +278,13 @@ class Choice:
                 continue
             # who has returned reads nothing any more
             is_partial = any(
-                (value is ABSENT or id(value) in partial)
+                (value is ABSENT or (name, id(value)) in partial)
                 and not (side.raised or _leaves(side, (self.site.returned,)))
                 for side, value in zip((then, otherwise), values)
             )
-            found[name] = _marked(make, partial) if is_partial else make
+            # flags are asked for where they have a value only; marked, theirs would be every False
+            marks = is_partial and name not in self.site.flags
+            found[name] = _marked(name, make, partial) if marks else make
         return found
 
     def _joined_variable(self, joining: Joining, name: str, values: tuple[Any, Any]) -> Make:
@@ -395,12 +397,12 @@ def _leaves(side: _Side, flags: Sequence[str | None]) -> bool:
     return any(side.variables.get(flag) is True for flag in flags if flag is not None)
 
 
-def _marked(make: Make, partial: dict[int, Any]) -> Make:
+def _marked(name: str, make: Make, partial: dict[tuple[str, int], Any]) -> Make:
     """Return what makes a value that is not there in every case, and notes that."""
 
     def run(results: Sequence[Tracer]) -> Any:
         value = make(results)
-        partial[id(value)] = value
+        partial[name, id(value)] = value
         return value
 
     return run

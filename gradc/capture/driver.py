@@ -76,7 +76,7 @@ class Driver:
             (
                 name
                 for name, value in now.items()
-                if id(value) in partial and id(value) not in self._partial_before
+                if (name, id(value)) in partial and (name, id(value)) not in self._partial_before
             ),
             ABSENT,
         )

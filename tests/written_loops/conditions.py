@@ -179,3 +179,21 @@ def condition_asks_a_method(x, v):
     while stepper.more():
         total = total + stepper.v
     return total + stepper.v * 10 + stepper.n
+
+
+@program
+def endless_with_inner_breaks(x, v):
+    """A loop without a condition, left by break, with loops in it that may be left, too."""
+    n = 0
+    while True:
+        n += 1
+        if n > 3 or x > 2.5:
+            break
+        i = j = 0
+        for i in range(2):
+            for j in reversed(range(1, 5)):
+                if v[0] * j > 2:
+                    break
+            x = np.tanh(x + 0.1 * j)
+        x = np.tanh(x + 0.1 * i)
+    return x + n

@@ -223,7 +223,7 @@ class Carries:
                     self.variables[name].after = list(self.variables[name].given)
                 continue
             if before is ABSENT or before is NOTHING:
-                if id(value) not in running().root.partial:
+                if (name, id(value)) not in running().root.partial:
                     self.made[name] = value
                 else:
                     self.left_early.add(name)

@@ -74,8 +74,8 @@ class Trace:
         self.wide_integers: set[Value] = set()
         # variables that a branch or a loop left unbound, by code and name: where, why, the cure
         self.unbound: dict[tuple[Any, str], tuple[Any, str, str | None]] = {}
-        # values of variables that are there only where a block was not left, by their ids
-        self.partial: dict[int, Any] = {}
+        # values of variables that are there only where a block was not left, by name and identity
+        self.partial: dict[tuple[str, int], Any] = {}
         # the user's functions whose code was rewritten
         self.rewritten: list[Any] = []
         # what became of its loops, by their sites; how many of its nodes were looked at for bodies
