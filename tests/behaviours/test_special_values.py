@@ -44,6 +44,11 @@ CASES: dict[str, tuple[Function, list[Point]]] = {
     "log(x**y)": (lambda x, y: np.log(x**y),
         [(1.0, -1.0), (1.0, -0.0), (INF, 0.0), (NAN, 0.0), (0.0, 0.0), (1.0, INF), (1.0, NAN),
          (-1.0, 2.0), (-1.0, 0.5), (0.0, -1.0), (NAN, 1.0)]),
+    # beside a pole, where one side is another function, the pole stands
+    "max(x / (x * y), y)": (lambda x, y: np.maximum(x / (x * y), y),
+        [(1.0, 0.0), (1.0, -0.0), (0.0, 0.0), (0.0, -2.0), (-1.0, 0.0), (2.0, -1e-9), (NAN, 0.0)]),
+    "min(1 / x, expm1(x) / x)": (lambda x: np.minimum(1 / x, np.expm1(x) / x),
+        [(-0.0,), (1e-9,), (-1e-9,), (NAN,)]),
     "log1mexp of log1mexp": (lambda x: np.log1p(-np.exp(np.log1p(-np.exp(x)))),
         [(1.0,), (NAN,), (INF,), (-1.0,)]),
     "log(exp(x) - exp(y))": (lambda x, y: np.log(np.exp(x) - np.exp(y)),

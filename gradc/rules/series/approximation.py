@@ -31,6 +31,8 @@ _MOST_TERMS = 20
 # Places on the way to the point, and digits for what cancels there.
 _INWARDS = (*range(-24, -61, -3), -200, -1000)
 _NEAR_BITS, _DEEP_BITS = 1600, 8000
+# What may choose another operand at the point than beside it: at a pole, the pole.
+_CHOOSING = frozenset({"select", "maximum", "minimum"})
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,7 @@ class Search:
     @cached_property
     def is_open(self) -> bool:
         """Whether what stands at the point itself is not the limit there, or not known to be."""
-        conditions = any(self.region.steps[at].name == "select" for at in self._cone)
+        conditions = any(self.region.steps[at].name in _CHOOSING for at in self._cone)
         if not conditions or self.point.is_infinite:
             return False
         if not self.growth.both_sides:
