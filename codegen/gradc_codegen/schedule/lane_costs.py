@@ -167,6 +167,11 @@ class LaneCosts:
         is_kept = bool(item.outputs) or all(
             around is not loop for around, _ in item.loops[: item.shared]
         )
+        if is_kept and item.route:  # rows go to one after another, those of other axes far apart
+            reading = tuple(range(len(item.dims)))
+            assert item.piece is not None
+            far = 0 if dim == reading[-1] else block
+            return total + vectors + far * self._distance_cost(item.piece, reading, dim)
         if is_kept and item.axis_dims[-1:] != (dim,):
             return total + block * self._distance_cost(item.value, item.axis_dims, dim)
         return total + vectors
