@@ -225,6 +225,8 @@ class Attempt:
             taken = self._start.heap.taken_from()
             if taken is not None:
                 raise NotUniform(f"it takes items of {taken.path}, an iterator")
+            if any(each.changed() is not None for each in recording.trace.chosen):
+                raise NotUniform("a step changes what has one more name in some cases only")
             again = carries.end(recording)
         finally:
             recording.leave()

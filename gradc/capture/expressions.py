@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from gradc.capture.branches import Choice
+from gradc.capture.choices import Choice
 from gradc.capture.held.joining import Unlike
 from gradc.capture.held.truth import as_bool, truth, truth_value
 from gradc.tracing.core.source import trace_error

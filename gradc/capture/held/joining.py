@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any
 
+from gradc.capture.held.chosen import Copies
 from gradc.capture.held.heap import ABSENT, NOTHING
 from gradc.capture.held.leaves import common_type, same_leaf, type_of
 from gradc.capture.held.nests import LEAF, Nest, rebuilt, take_apart, told_apart
@@ -49,11 +50,13 @@ class Joining:
     sides: the recordings of both; None for one in which nothing is recorded.
     pairs: the leaf of each side.
     leaf_types: what both are cast to.
+    copies: what was made anew for what may have other names.
     """
 
     sides: tuple[Recording, Recording]
     pairs: list[tuple[Any, Any]] = field(default_factory=list)
     leaf_types: list[LeafType] = field(default_factory=list)
+    copies: Copies = field(default_factory=Copies)
 
     def join(self, left: Any, right: Any, *, placeholder: bool = False) -> Make:
         """Return what makes the joined value of those of both sides.
@@ -73,7 +76,7 @@ class Joining:
         if nest != other:
             one, second = told_apart(nest, other)
             raise Unlike(f"it is {one} in one case and {second} in the other", _ONE_KIND)
-        return self._nested(nest, list(zip(leaves, others)))
+        return self._nested(nest, list(zip(leaves, others)), (left, right))
 
     def pair(self, left: Any, right: Any, leaf_type: LeafType) -> int:
         """Return the position of the result for a leaf of each side."""
@@ -81,16 +84,24 @@ class Joining:
         self.leaf_types.append(leaf_type)
         return len(self.pairs) - 1
 
-    def _nested(self, nest: Nest, pairs: Sequence[tuple[Any, Any]]) -> Make:
+    def _nested(self, nest: Nest, pairs: Sequence[tuple[Any, Any]], sides: tuple[Any, Any]) -> Make:
         before = len(self.pairs)
         try:
             leaves = [self._leaf(left, right) for left, right in pairs]
         except Unlike:
             del self.pairs[before:], self.leaf_types[before:]
             raise
-        if nest == LEAF:
-            return leaves[0]
-        return lambda results: rebuilt(nest, [leaf(results) for leaf in leaves])
+        return leaves[0] if nest == LEAF else self._rebuilt(nest, leaves, sides)
+
+    def _rebuilt(self, nest: Nest, leaves: Sequence[Make], sides: Sequence[Any]) -> Make:
+        """Return what makes a value of a nest that stands for one of each side."""
+
+        def make(results: Sequence[Tracer]) -> Any:
+            made = rebuilt(nest, [leaf(results) for leaf in leaves])
+            self.copies.note(sides, made)
+            return made
+
+        return make
 
     def _leaf(self, left: Any, right: Any) -> Make:
         if same_leaf(left, right):
@@ -119,7 +130,7 @@ class Joining:
             blank = Blank(type_of(leaf))
             first, second = (blank, leaf) if _is_nothing(left) else (leaf, blank)
             makes.append(_at(self.pair(first, second, blank.leaf_type)))
-        return lambda results: rebuilt(nest, [make(results) for make in makes])
+        return self._rebuilt(nest, makes, (left, right))
 
     def _aliased(self, position: int, results: Sequence[Tracer]) -> Tracer:
         """Return a result that keeps the memory it may share with another array out of reach."""

@@ -103,6 +103,7 @@ class Recording:
     def leave(self) -> None:
         """Record in the trace around it again; arrays are what they were there."""
         self.trace.__exit__()
+        self.trace.chosen.clear()
         ends = [(array, array._value) for array, _ in self.adopted.values()]
         self._left = [(array, value) for array, value in ends if value is not None]
         self._give_back()

@@ -74,6 +74,11 @@ def is_ours(filename: str) -> bool:
     return filename.startswith(_OURS)
 
 
+def is_start(filename: str) -> bool:
+    """Whether a file's functions call the one that is traced."""
+    return filename == _STARTS
+
+
 def is_defect(filename: str) -> bool:
     """Whether an error that a file's code raises, and that is none of gradc's, is gradc's fault.
 

@@ -76,6 +76,8 @@ class Trace:
         self.unbound: dict[tuple[Any, str], tuple[Any, str, str | None]] = {}
         # values of variables that are there only where a block was not left, by name and identity
         self.partial: dict[tuple[str, int], Any] = {}
+        # what branches have made anew, in place of things that must not be changed since
+        self.chosen: list[Any] = []
         # the user's functions whose code was rewritten
         self.rewritten: list[Any] = []
         # what became of its loops, by their sites; how many of its nodes were looked at for bodies
@@ -114,6 +116,9 @@ class Trace:
         self.builder.__exit__(*exception)
         state.top = self._before
         count_traces(-1)
+        if exception[:1] == (None,):
+            for each in self.chosen:
+                each.check()
 
     def param(self, type: Type) -> Value:
         """Return a new parameter, after those there are."""
