@@ -55,7 +55,7 @@ class Guard:
     name: str
     value: Any
     fetch: Callable[[], Any]
-    _key: Any = field(init=False)
+    _key: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_key", exact_key(self.value))
