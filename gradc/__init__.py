@@ -5,6 +5,9 @@ Nothing is imported until it is used: ``import gradc`` costs little more than ``
 
 from __future__ import annotations
 
+# not used here: its lock is to be taken after those below when a process forks, and what is to be
+# called before a fork is called in the reverse of the order in which it was registered
+import logging  # noqa: F401
 import os
 import sys
 import threading

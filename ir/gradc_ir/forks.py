@@ -7,6 +7,9 @@ release them after it: what is being traced or compiled is finished first.
 
 from __future__ import annotations
 
+# not used here: its lock is taken before a fork, too, and by who holds one of those below and tells
+# what it does. It is to be taken last, so registered first.
+import logging  # noqa: F401
 import os
 import threading
 from enum import IntEnum

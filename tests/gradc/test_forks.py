@@ -221,3 +221,31 @@ def test_locks_are_taken_in_the_order_of_their_depths() -> None:
     done.set()
     for thread in threads:
         thread.join()
+
+
+REGISTERED = """
+import os
+
+registered = []
+register = os.register_at_fork
+
+
+def noted(**hooks):
+    registered.append(hooks.get("before"))
+    return register(**hooks)
+
+
+os.register_at_fork = noted
+import {module}
+import logging
+
+told = [hook.__module__ for hook in registered if hook is not None]
+assert told[0] == "logging" and len(told) > 1, told
+"""
+
+
+@pytest.mark.parametrize("module", ["gradc", "gradc_ir.forks"])
+def test_the_lock_of_logging_is_taken_last(module: str) -> None:
+    """Who compiles holds others and takes it, to tell what it does."""
+    program = REGISTERED.format(module=module)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

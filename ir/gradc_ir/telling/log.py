@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from typing import Any
@@ -9,9 +10,7 @@ from typing import Any
 
 def log(topic: str, message: str, *values: Any) -> None:
     """Log to the logger ``gradc``, and to standard error when ``GRADC_LOG`` names the topic."""
-    logging = sys.modules.get("logging")  # whoever listens has loaded it
-    if logging is not None:
-        logging.getLogger("gradc").debug(message, *values)
+    logging.getLogger("gradc").debug(message, *values)
     if is_asked(topic):
         print("gradc: " + message % values, file=sys.stderr)
 
