@@ -42,8 +42,11 @@ def set_threads(count: int) -> int:
 
 def in_force() -> int:
     """Return how many threads calls of functions have that say nothing themselves."""
-    if _set is not None:
-        return _set
+    return _begun_with() if _set is None else _set
+
+
+def _begun_with() -> int:
+    """Return how many threads the process began with."""
     given = os.environ.get(_VARIABLE, "") or "1"
     return checked(_VARIABLE, int(given) if given.isdecimal() else given)
 
@@ -59,4 +62,4 @@ def checked(what: str, count: Any) -> int:
 
 
 def _threads_key() -> tuple[Any, ...]:
-    return () if _set is None else (_set,)
+    return () if in_force() == _begun_with() else (_set,)

@@ -145,7 +145,6 @@ def test_the_derivative_of_a_minimum(threads: int) -> None:
     centroids = np.concatenate([points[:20], points[:1], points[:1] + 100])  # equal, far away
     compiled = gradc.compile(nearest, threads=threads)
     found = compiled.grad(points, centroids, wrt=1)
-    gradc.set_threads(1)
     distance = np.sum((points[:, None, :] - centroids) ** 2, axis=2)
     is_nearest = distance == np.min(distance, axis=1, keepdims=True)
     weight = is_nearest / np.sum(is_nearest, axis=1, keepdims=True)
