@@ -9,12 +9,14 @@ each line of it: that is a run of several bands.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from gradc.sparsity.placement import Placement
 from gradc_ir.core.types import Array
+
+if TYPE_CHECKING:  # which loads SciPy
+    from gradc.sparsity.placement import Placement
 
 # A longer row is taken to be as many rows of one element.
 _LONGEST_ROW = 24
