@@ -57,6 +57,7 @@ def busy(x: np.ndarray, w: np.ndarray) -> np.float64:
     return np.sum(rounded + np.sqrt(np.abs(table))) * scale + np.sort(w)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [*({"triple": triple} for triple in MACHINES),

@@ -25,6 +25,7 @@ def settled(a):
     return gradc.fixed_point(lambda z, a: np.tanh(CONTRACTING @ z + a), np.zeros(6), a).x
 
 
+@pytest.mark.slow
 def test_a_fixed_point_in_both_modes() -> None:
     z = gradc.compile(settled)(RIGHT)
     close(z, np.tanh(CONTRACTING @ z + RIGHT))

@@ -46,6 +46,7 @@ def ridge_in_closed_form(log_penalty):
     return held_out_loss(np.linalg.solve(matrix, FEATURES.T @ TARGETS))
 
 
+@pytest.mark.slow
 def test_the_penalty_of_a_regression_by_held_out_data() -> None:
     at = 0.3
     close(gradc.grad(ridge)(at), gradc.grad(ridge_in_closed_form)(at))
@@ -98,6 +99,7 @@ def exact_evidence(length, height):
     return fit - (a.T * f)[0] / 2 - mpmath.log(mpmath.det(matrix)) / 2
 
 
+@pytest.mark.slow
 def test_evidence_of_a_gaussian_process_by_mpmath() -> None:
     with mpmath.workdps(40):
         length, height = mpmath.mpf(0.8), mpmath.mpf(1.7)

@@ -156,6 +156,7 @@ def test_symmetric_matrices_by_their_eigenvalues() -> None:
     assert_function(lambda a: LA.pinv(symmetric(a), hermitian=True), a)
 
 
+@pytest.mark.slow
 def test_the_pseudo_inverse_at_constant_rank() -> None:
     left, right = general(5, 2, seed=1), general(2, 4, seed=2)
     assert_function(lambda u, v: LA.pinv(u @ v, rtol=1e-10), left, right)

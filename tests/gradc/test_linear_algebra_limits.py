@@ -200,6 +200,7 @@ def by_cho_solve(scale: Any, y: Any) -> Any:
 LIKELIHOODS = (by_cholesky, by_slogdet, by_eigh, by_inverse, by_cho_solve)
 
 
+@pytest.mark.slow
 def test_the_ways_of_a_gaussian_likelihood_agree() -> None:
     scale, y, step = general(4, 4), general(4), general(4, 4, seed=1)
     compiled = [gradc.compile(function) for function in LIKELIHOODS]

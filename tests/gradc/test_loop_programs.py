@@ -114,6 +114,7 @@ def populations(start: Any, rates: Any, end: Any) -> Any:
     return runge_kutta.integrate(runge_kutta.predators, start, end, rates, 1e-6)[0]
 
 
+@pytest.mark.slow
 def test_runge_kutta_against_the_variational_equation() -> None:
     y, by_start, by_rates = runge_kutta.sensitivities(START, END, RATES)
     found = gradc.compile(populations)
@@ -126,6 +127,7 @@ def test_runge_kutta_against_the_variational_equation() -> None:
             near(have, want, 1e-4)
 
 
+@pytest.mark.slow
 def test_runge_kutta_s_own_derivative() -> None:
     """The program's derivative, step control included, is exact however coarse its steps."""
     weights = np.array([1.0, -2.0])

@@ -324,6 +324,7 @@ def test_a_kernel_that_cannot_be_exported_is_no_difference(monkeypatch: pytest.M
     assert runs["the exported C kernel"] == "it calls SciPy"
 
 
+@pytest.mark.slow
 def test_an_exported_kernel_is_compared_with_one_without_blas() -> None:
     random = np.random.default_rng(0)
     a, b = random.normal(size=(64, 64)), random.normal(size=(64, 64))
