@@ -89,14 +89,12 @@ class Choice:
             {id(held.thing): (held, now) for held, now in self.before.heap.changed()},
             {key: (array, recording.value(array)) for key, (array, _) in recording.adopted.items()},
         )
-        inside = [*recording.trace.chosen]
         try:
-            for each in inside:
-                each.check()
+            recording.trace.check_chosen()
         except TraceError:
             self.abandon(side)
             raise
-        self._chosen += inside
+        self._chosen += recording.trace.chosen
         for held, _ in self._sides[side].changes.values():
             held.put_back()
         recording.leave()

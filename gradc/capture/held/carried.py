@@ -15,8 +15,8 @@ import numpy as np
 from gradc.capture.held.fence import Fence
 from gradc.capture.held.heap import (
     ABSENT,
-    NOTHING,
     Held,
+    is_absent,
     part_path,
     parts_of,
     same_parts,
@@ -222,7 +222,7 @@ class Carries:
                 if name in self.variables:
                     self.variables[name].after = list(self.variables[name].given)
                 continue
-            if before is ABSENT or before is NOTHING:
+            if is_absent(before):
                 if (name, id(value)) not in running().root.partial:
                     self.made[name] = value
                 else:

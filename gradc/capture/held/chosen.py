@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from types import FrameType
 from typing import Any
 
-from gradc.capture.held.heap import ABSENT, NOTHING, Heap, parts_of, same_parts
+from gradc.capture.held.heap import Heap, is_absent, parts_of, same_parts
 from gradc.capture.held.nests import changeable
 from gradc.capture.held.recording import holders_outside
 from gradc.tracing.core.source import is_start, is_unseen
@@ -30,7 +30,7 @@ class Copies:
 
     def note(self, sides: Sequence[Any], made: Any) -> None:
         """Note a value of each side, ABSENT where there is none, and what stands for them."""
-        columns = [[] if _is_absent(side) else list(changeable(side)) for side in sides]
+        columns = [[] if is_absent(side) else list(changeable(side)) for side in sides]
         for position, thing in enumerate(changeable(made)):
             originals = [column[position] if column else None for column in columns]
             self._found.append((originals, thing))
@@ -111,10 +111,6 @@ class Chosen:
             help="choose numbers, not what holds them: a[0] = x if condition else a[0]; "
             "or choose between copies of their own, list(a) or copy.copy(a)",
         )
-
-
-def _is_absent(value: Any) -> bool:
-    return value is ABSENT or value is NOTHING
 
 
 def _earlier(trace: Trace | None) -> Iterable[Chosen]:

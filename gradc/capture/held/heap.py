@@ -83,6 +83,11 @@ class Held:
             set_parts(self.thing, self.parts)
 
 
+def is_absent(value: Any) -> bool:
+    """Whether a value stands in place of what is not there, or not yet."""
+    return value is ABSENT or value is NOTHING
+
+
 def same_parts(left: dict[Any, Any], right: dict[Any, Any]) -> bool:
     """Whether something holds the very same things."""
     if len(left) != len(right):

@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from gradc.capture.held.chosen import Copies
-from gradc.capture.held.heap import ABSENT, NOTHING
+from gradc.capture.held.heap import is_absent
 from gradc.capture.held.leaves import common_type, same_leaf, type_of
 from gradc.capture.held.nests import LEAF, Nest, rebuilt, take_apart, told_apart
 from gradc.capture.held.recording import Recording
@@ -69,7 +69,7 @@ class Joining:
         """
         if left is right:
             return lambda results: left
-        if placeholder and (_is_nothing(left) or _is_nothing(right)):
+        if placeholder and (is_absent(left) or is_absent(right)):
             return self._filled(left, right)
         nest, leaves = take_apart(left)
         other, others = take_apart(right)
@@ -118,8 +118,8 @@ class Joining:
 
     def _filled(self, left: Any, right: Any) -> Make:
         """Return the value of the side that has one, with anything in place of it on the other."""
-        value = right if _is_nothing(left) else left
-        if _is_nothing(value):
+        value = right if is_absent(left) else left
+        if is_absent(value):
             return lambda results: value
         nest, leaves = take_apart(value)
         makes: list[Make] = []
@@ -128,7 +128,7 @@ class Joining:
                 makes.append(_always(leaf))
                 continue
             blank = Blank(type_of(leaf))
-            first, second = (blank, leaf) if _is_nothing(left) else (leaf, blank)
+            first, second = (blank, leaf) if is_absent(left) else (leaf, blank)
             makes.append(_at(self.pair(first, second, blank.leaf_type)))
         return self._rebuilt(nest, makes, (left, right))
 
@@ -189,10 +189,6 @@ class Blank:
     def type(self) -> Type:
         """Its type."""
         return self.leaf_type.type
-
-
-def _is_nothing(value: Any) -> bool:
-    return value is NOTHING or value is ABSENT
 
 
 def _always(value: Any) -> Make:

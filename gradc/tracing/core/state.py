@@ -117,8 +117,12 @@ class Trace:
         state.top = self._before
         count_traces(-1)
         if exception[:1] == (None,):
-            for each in self.chosen:
-                each.check()
+            self.check_chosen()
+
+    def check_chosen(self) -> None:
+        """Raise TraceError when something was changed that was chosen in a branch here."""
+        for each in self.chosen:
+            each.check()
 
     def param(self, type: Type) -> Value:
         """Return a new parameter, after those there are."""
