@@ -266,7 +266,7 @@ def _known(value: Any) -> Any:
     if isinstance(value, SymbolicSize):
         return operator.index(value)
     if type(value) is Tracer and value.known is None:
-        return operator.index(value) if value.weak is int else value  # type: ignore[call-overload]
+        return operator.index(value) if value.weak is int else value  # type: ignore[arg-type]
     if type(value) in (tuple, list) and contains_unknown(value):
         return type(value)(map(_known, value))
     return value
