@@ -170,6 +170,12 @@ def normalised(u: Any) -> Any:
     return (np.exp(u) / np.sum(np.exp(u)))[3]
 
 
+def of_halves(u: Any) -> Any:
+    for _ in gradc.rolled(range(5)):
+        u = np.concatenate([u[200:], 0.5 * u[:200]])
+    return np.concatenate([np.sin(u[:200]), np.cos(u[200:])])[5]
+
+
 def most_of_it(u: Any) -> Any:
     return np.sum(np.exp(u)[:-1] * np.sin(u)[1:])
 
@@ -182,6 +188,7 @@ WHOLE: list[Callable[[Any], Any]] = [
     along,
     read_in_all_places,
     normalised,
+    of_halves,
     most_of_it,
 ]
 

@@ -204,7 +204,8 @@ class AxisOfBody:
             for axis in range(result.type.rank):
                 is_along = axis == node.attributes["axis"]
                 parts = self._long_part(node, axis) if is_along else node.operands
-                yield [(value, axis) for value in (*parts, result)]
+                if parts:
+                    yield [(value, axis) for value in (*parts, result)]
         elif name in _WINDOWS:
             part, whole = _part_and_whole(node)
             for axis in range(result.type.rank):
