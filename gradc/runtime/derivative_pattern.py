@@ -102,8 +102,8 @@ class Making:
         used, placement = placement.packed(self.starts)
         are_long = max(self.starts[-1], len(placement.places)) > _LONGEST_IN_32_BITS
         dtype = np.int64 if are_long else np.int32
-        by = ByTerms(self.kind, used, len(placement.further) > 0, bool(are_long))
-        return Made(by, tuple(places.astype(dtype) for places in placement.arrays))
+        terms = ByTerms(self.kind, used, len(placement.further) > 0, bool(are_long))
+        return Made(terms, tuple(places.astype(dtype) for places in placement.arrays))
 
     def in_runs(self, placement: Placement, rows: Array) -> Made | None:
         """Return how they are made for these sizes alone, if they are slices of coefficients.

@@ -72,27 +72,26 @@ def _numbers_at(flow: Flow, x: Value, node: Node, indices: tuple[Value, ...]) ->
 
     One outside of x is less than 0: there the kernel fails, or it is in a branch that is not taken.
     """
-    arrays = [flow.known.array(index) for index in indices]
-    if any(array is None for array in arrays):
-        flow.missed = True
-        return None
     shape, axes = flow.shape(x), node.attributes["axes"]
     places = np.arange(math.prod(shape)).reshape(shape)
-    indices, is_inside = [], np.bool_(True)
-    for array, axis in zip(arrays, axes):
-        inside = (array >= -shape[axis]) & (array < shape[axis])
-        is_inside = is_inside & inside
-        indices.append(np.where(inside, array, 0))
+    inside: list[Array] = []
+    are_inside: Array = np.array(True)
+    for index, axis in zip(indices, axes):
+        array = flow.known.array(index)
+        if array is None:
+            flow.missed = True
+            return None
+        is_inside = (array >= -shape[axis]) & (array < shape[axis])
+        are_inside = np.logical_and(are_inside, is_inside)
+        inside.append(np.where(is_inside, array, 0))
     if not places.size:
-        count = math.prod(
-            flow.shape(node.results[0] if node.op is ops.gather else node.operands[1])
-        )
-        return np.full(count, -1)
+        part = node.results[0] if node.op is ops.gather else node.operands[1]
+        return np.full(math.prod(flow.shape(part)), -1)
     meaning = ops.gather.reference
     assert meaning is not None  # it is not made of other ops
-    found = np.asarray(meaning(places, *indices, axes=axes))
-    more = (1,) * (found.ndim - np.ndim(is_inside))
-    return np.where(np.reshape(is_inside, np.shape(is_inside) + more), found, -1).ravel()
+    found = np.asarray(meaning(places, *inside, axes=axes))
+    more = (1,) * (found.ndim - are_inside.ndim)
+    return np.where(are_inside.reshape(are_inside.shape + more), found, -1).ravel()
 
 
 def _rest(flow: Flow, x: Value, node: Node) -> tuple[Array, int]:
