@@ -60,8 +60,8 @@ def constant(value: Any) -> Any:
     """
     if not isinstance(value, PPoly) or not _is_plain(value):
         return value
-    arrays = [make_known(part.copy()) for part in (value.c, value.x)]
-    return PiecewisePolynomial(*arrays, value.extrapolate, value.axis)
+    coefficients, breaks = (make_known(part.copy()) for part in (value.c, value.x))
+    return PiecewisePolynomial(coefficients, breaks, value.extrapolate, value.axis)
 
 
 def _part(fetch: Callable[[], Any], part: str) -> Any:

@@ -12,6 +12,8 @@ from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.registry.scipy_function import scipy_function
 
+_PARABOLA = "the polynomial of all samples"
+
 
 @scipy_function("interpolate.PPoly")
 def polynomial(c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> PiecewisePolynomial:
@@ -90,19 +92,18 @@ def spline(
     if count == 2:
         first, last = ((1, secants[0]) if end == "not-a-knot" else end for end in (first, last))
     if count == 3 and isinstance(first, str) and isinstance(last, str):  # they are one condition
-        slopes = _of_parabola(spread, secants)
-    else:
-        rises = numpy.diff(values, axis=0)
-        (top, right), start = _end_of(first, steps, spread, secants, rises, -0.5)
-        turned = [numpy.flip(part, 0) for part in (steps, spread, secants, rises)]
-        (bottom, left), end = _end_of(last, *turned, 0.5)
-        diagonal = numpy.concatenate([top[None], 2 * (steps[:-1] + steps[1:]), bottom[None]])
-        above = numpy.concatenate([right[None], steps[:-1]])
-        below = numpy.concatenate([steps[1:], left[None]])
-        matrix = numpy.diag(diagonal) + numpy.diag(above, 1) + numpy.diag(below, -1)
-        inner = 3 * (spread[1:] * secants[:-1] + spread[:-1] * secants[1:])
-        sides = numpy.concatenate([start[None], inner, end[None]])
-        slopes = array(solve(matrix, sides.reshape(count, -1))).reshape(sides.shape)
+        first = last = _PARABOLA
+    rises = numpy.diff(values, axis=0)
+    (top, right), start = _end_of(first, steps, spread, secants, rises, sign=-0.5)
+    turned = (numpy.flip(part, 0) for part in (steps, spread, secants, rises))
+    (bottom, left), end = _end_of(last, *turned, sign=0.5)
+    diagonal = numpy.concatenate([top[None], 2 * (steps[:-1] + steps[1:]), bottom[None]])
+    above = numpy.concatenate([right[None], steps[:-1]])
+    below = numpy.concatenate([steps[1:], left[None]])
+    matrix = numpy.diag(diagonal) + numpy.diag(above, 1) + numpy.diag(below, -1)
+    inner = 3 * (spread[1:] * secants[:-1] + spread[:-1] * secants[1:])
+    sides = numpy.concatenate([start[None], inner, end[None]])
+    slopes = array(solve(matrix, sides.reshape(count, -1))).reshape(sides.shape)
     return _through(places, values, slopes, axis, True if extrapolate is None else extrapolate)
 
 
@@ -115,20 +116,22 @@ def _conditions(name: str, bc_type: Any) -> list[Any]:
     found = []
     for end in pair:
         if isinstance(end, str) and end not in named:
-            cures = "the conditions are 'not-a-knot', 'natural', 'clamped', or pairs of orders and derivatives"
-            raise refuse(f"{name} with bc_type={end!r}", cures)
+            others = "'not-a-knot', 'natural', 'clamped', or pairs of orders and derivatives"
+            raise refuse(f"{name} with bc_type={end!r}", f"the conditions are {others}")
         found.append(named[end] if isinstance(end, str) else (int(end[0]), array(end[1])))
     return found
 
 
 def _end_of(
-    condition: Any, steps: Any, spread: Any, secants: Any, rises: Any, sign: float
+    condition: Any, steps: Any, spread: Any, secants: Any, rises: Any, *, sign: float
 ) -> tuple[tuple[Any, Any], Any]:
     """Return the equation at the end that arrays begin with: its two factors, and its right side.
 
     The factors are those of the slopes at the end and beside it; ``sign`` is that of half of a
     second derivative there.
     """
+    if condition is _PARABOLA:
+        return (array(1.0), array(1.0)), 2 * secants[0]
     if isinstance(condition, str):
         wide, spread_wide = steps[0] + steps[1], spread[0] + spread[1]
         side = (spread[0] + 2 * spread_wide) * spread[1] * secants[0] + spread[0] ** 2 * secants[1]
@@ -138,11 +141,6 @@ def _end_of(
     if order == 1:
         return (array(1.0), array(0.0)), given
     return (2 * steps[0], steps[0]), sign * given * spread[0] ** 2 + 3 * rises[0]
-
-
-def _of_parabola(steps: Any, secants: Any) -> Any:
-    middle = (steps[0] * secants[1] + steps[1] * secants[0]) / (steps[0] + steps[1])
-    return numpy.stack([2 * secants[0] - middle, middle, 2 * secants[1] - middle])
 
 
 def _samples(name: str, x: Any, y: Any, axis: int) -> tuple[Any, Any]:
