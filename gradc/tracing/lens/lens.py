@@ -136,7 +136,8 @@ class Lens:
             return see_scipy(value)
         if callable(value) and belongs_to_numpy(value):
             return see_numpy(value, name_in_numpy(value))
-        return value
+        recorded = None if isinstance(value, _PLAIN) else TABLE.object(value)
+        return value if recorded is None else recorded
 
     def _instance(self, value: Any) -> Any:
         if is_unseen(value):
