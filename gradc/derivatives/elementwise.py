@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gradc.autodiff.cotangents.masks import Partial, Partials, Under
 from gradc.autodiff.squares import where_squares_vanish
 from gradc.autodiff.table import nondifferentiable, partials, transpose, zero_derivative
@@ -102,7 +104,7 @@ def _lesser_power(x: Value, y: Value) -> Value:
 
 def _is_exact(dtype: DType, y: float) -> bool:
     """Whether y - 1 is a float, or y is not whole, so that no number below 0 has a power."""
-    own = dtype.numpy.type
+    own: Any = dtype.numpy.type
     less = own(y) - own(1)
     return bool(less != y and less + own(1) == y) or not float(y).is_integer()
 

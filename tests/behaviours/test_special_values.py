@@ -333,8 +333,11 @@ SLOPES: list[tuple[Function, tuple[float, ...], tuple[float, ...]]] = [
     (lambda x, n: x**n / (x**n - 1), (0.0, 3.0), (0.0, 0.0)),
     (lambda x, n: x**n / (x**n - 1), (-1e-120, 3.0), (-3e-240, NAN)),
     # a root of what no mean is has the slopes that are written
-    (lambda x, y, w, p: (w * x**p + (1 - w) * y**p) ** (1 / p),
-     (-1.0, 0.9, -1.79e308, 3.0), (0.0, 0.0, 0.0, NAN)),
+    (
+        lambda x, y, w, p: (w * x**p + (1 - w) * y**p) ** (1 / p),
+        (-1.0, 0.9, -1.79e308, 3.0),
+        (0.0, 0.0, 0.0, NAN),
+    ),
     # both sides of a pole say another sign of the slope
     (lambda x: np.sqrt((2 / np.tan(x)) ** 6), (0.0,), (-INF,)),
     (lambda x: np.sqrt((2 / np.tan(x)) ** 6), (-0.0,), (INF,)),
