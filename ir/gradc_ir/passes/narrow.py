@@ -160,10 +160,10 @@ def _window_of(node: Node, takers: Mapping[Value, list[Node]], whole: set[Value]
                 continue
             try:
                 axis = AxisOfBody(loop.body, (param, place), len(loop.consts), len(loop.init))
+                followed.update(axis.axes.items())
+                window = _window_along(node, loop, axis, takers, whole)
             except Unfit:
                 continue
-            followed.update(axis.axes.items())
-            window = _window_along(node, loop, axis, takers, whole)
             if window is not None:
                 return window
     return None
@@ -334,7 +334,8 @@ def _part(function: Function) -> Function | None:
     """
     takers, whole = _takers(function)
     for value in reversed(takers):
-        if value in whole or value.op.is_leaf or value.op.family == "control":
+        is_made = not value.op.is_leaf and value.op.family != "control"
+        if value in whole or not is_made or len(value.node.results) > 1:
             continue
         for axis, size in enumerate(value.type.shape):
             if not _is_worth_a_look(takers[value], axis, size):
