@@ -12,12 +12,13 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple, TypeAlias, Union
+from typing import TypeAlias, Union
 
 from gradc.autodiff import zeros
 from gradc.autodiff.cotangents.mask import Mask, Rearrange, both, either, everywhere
 from gradc.autodiff.cotangents.source import Source
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import Type
 from gradc_ir.graphs.rearrange import scalar_constant
