@@ -177,6 +177,9 @@ NO_PEEPHOLES = Option("-disable-peephole", "true", "false")
 # How far joining neighbours looks for an order of what it would join, a block of code at a time:
 # where it finds none it has looked through all of it for each try.
 SHORT_SEARCH = Option("-slp-schedule-budget", "40000", "100000")
+# Numbers that are added up in order cannot be added up as vectors: to look for sums takes up to
+# nine tenths of the time of looking for neighbours.
+NO_SUMS = Option("-slp-vectorize-hor", "false", "true")
 
 
 @contextmanager
