@@ -11,7 +11,6 @@ import functools
 import math
 import struct
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from gradc_codegen.math.formulas import declaration, name_of, program
 from gradc_codegen.text.indices import is_vector
 from gradc_codegen.text.module import REGISTER, literal, suffix
 from gradc_codegen.text.writer import Writer
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType

@@ -13,14 +13,19 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+<<<<<<< HEAD
 from typing import Any, NamedTuple, TypeAlias, Union
 
 import numpy as np
+=======
+from typing import TypeAlias, Union
+>>>>>>> 05de8a50b570ec9b8dc1f6f60e12a671306cc9e0
 
 from gradc.autodiff import zeros
 from gradc.autodiff.cotangents.mask import Mask, Rearrange, both, either, everywhere
 from gradc.autodiff.cotangents.source import Source
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import Type
 from gradc_ir.graphs.rearrange import scalar_constant

@@ -12,10 +12,11 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array, dtype_of
 from gradc_ir.wide_exponents.formulas import Steps

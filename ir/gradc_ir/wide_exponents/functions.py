@@ -2,16 +2,16 @@
 
 Formulas name functions; a program has none. Here each function is taken apart into sums, products,
 quotients, roots, comparisons and choices, and into the significand and exponent of a number. They
-are for where plain arithmetic has no answer, so they are short rather than of the last bit: a few
-ulps, and as many digits as an exponent has for powers and for exponentials of large numbers.
+are short rather than of the last bit: a few ulps, and as an exponent has digits for large powers.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType
 from gradc_ir.wide_exponents.formulas import ARITHMETIC, Operand, Step, Steps, steps_of
