@@ -73,8 +73,9 @@ def unbounded(writer: Writer, node: Node, key: object, read: Read, lower_word: L
             some, others = ([registers[i] for i in each] for each in (asked, beyond))
             return extremes.surely(writer, some, others, dtype)
 
-        flag, state = extreme.flag(), extreme.state
-        *made, state = _replaced(writer, dtype, plain, computed, flag, surely, state)
+        *made, state = _replaced(
+            writer, dtype, plain, computed, extreme.flag(), surely, extreme.state
+        )
         extreme.settle(state)
         return made
 
