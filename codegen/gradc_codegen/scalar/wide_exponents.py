@@ -11,15 +11,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
-from gradc_codegen.math.formulas import declaration, name_of, program
+from gradc_codegen.math.formulas import Programs, declaration, name_of
 from gradc_codegen.scalar import extremes
 from gradc_codegen.scalar.extremes import HALF_OF_THE_RANGE
 from gradc_codegen.text.indices import is_vector
 from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.writer import Writer
-from gradc_ir.core.constant import Constant
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType
 from gradc_ir.wide_exponents.arithmetic import MODERATE
@@ -285,12 +282,9 @@ def _call(
     vector = is_vector(plain[0])
     count = writer.lanes if vector else 1
     type_ = writer.type_of(REGISTER[dtype], vector)
-    steps, numbers = program(body, dtype)
+    programs = Programs.of(writer.module, dtype)
     writer.module.declare(declaration(dtype))
-    places = [
-        writer.module.constant(Constant(np.array(steps, np.int32))),
-        writer.module.constant(Constant(np.array(numbers or [0.0], dtype.numpy))),
-    ]
+    places = [programs.name, programs.program(body)]
     byte = writer.type_of("i8", vector)
     one, none = (f"splat (i8 {code})", "zeroinitializer") if vector else (str(code), "0")
     flags = writer.write(
