@@ -65,6 +65,34 @@ define internal ptr @gradc.place.{F}(ptr %cursor, ptr %values, i64 %here) noinli
 }
 """
 
+# The text that reads the step whose value is at %s: its op, and where its first two operands are.
+READ = """
+  %step.at = load ptr, ptr %cursor
+  %step.32 = load i8, ptr %step.at
+  %op.at = getelementptr i8, ptr %step.at, i64 1
+  store ptr %op.at, ptr %cursor
+  %byte = zext i8 %step.32 to i32
+  %code = and i32 %byte, 31
+  %near.32 = lshr i32 %byte, 5
+  %near = zext i32 %near.32 to i64
+  %x.near = sub i64 %s, %near
+  %x.near.at = getelementptr inbounds [4 x i64], ptr %values, i64 %x.near
+  %is.near = icmp ne i32 %near.32, 0
+  br i1 %is.near, label %first, label %far
+far:
+  %x.far.at = call ptr @gradc.place.{F}(ptr %cursor, ptr %values, i64 %s)
+  br label %first
+first:
+  %x.at = phi ptr [ %x.near.at, %step ], [ %x.far.at, %far ]
+  %has.other = icmp ule i32 %code, {WITH_TWO}
+  br i1 %has.other, label %other, label %read
+other:
+  %y.read.at = call ptr @gradc.place.{F}(ptr %cursor, ptr %values, i64 %s)
+  br label %read
+read:
+  %y.at = phi ptr [ %x.at, %first ], [ %y.read.at, %other ]
+"""
+
 
 def code_of(word: str) -> int:
     """Return the number of an op."""

@@ -11,7 +11,7 @@ import math
 import re
 
 from gradc_codegen.math.formula_numbers import NUMBERS
-from gradc_codegen.math.formula_steps import FUNCTIONS, code_of, most_with_two
+from gradc_codegen.math.formula_steps import FUNCTIONS, READ, code_of, most_with_two
 from gradc_codegen.text.module import REGISTER, literal, suffix
 from gradc_ir.core.types import DType
 from gradc_ir.wide_exponents.arithmetic import TOP
@@ -47,6 +47,7 @@ def text(dtype: DType, define: str, name: str) -> str:
         "TINY": literal(2.0 ** -int(_FORMATS[dtype]["far"]), dtype),
     }
     made = _TEXT.replace("{NUMBERS}", f"{FUNCTIONS.strip()}\n\n{NUMBERS.strip()}")
+    made = made.replace("{READ}", READ.strip("\n"))
     made = _CODE.sub(lambda match: str(code_of(match[1])), made)
     for blank, filling in blanks.items():
         made = made.replace("{" + blank + "}", filling)
@@ -125,30 +126,7 @@ decide:
 step:
   %s = phi i64 [ %inputs, %decide ], [ %s.next, %done.step ]
   %s.to = getelementptr inbounds [4 x i64], ptr %values, i64 %s
-  %step.at = load ptr, ptr %cursor
-  %step.32 = load i8, ptr %step.at
-  %op.at = getelementptr i8, ptr %step.at, i64 1
-  store ptr %op.at, ptr %cursor
-  %byte = zext i8 %step.32 to i32
-  %code = and i32 %byte, 31
-  %near.32 = lshr i32 %byte, 5
-  %near = zext i32 %near.32 to i64
-  %x.near = sub i64 %s, %near
-  %x.near.at = getelementptr inbounds [4 x i64], ptr %values, i64 %x.near
-  %is.near = icmp ne i32 %near.32, 0
-  br i1 %is.near, label %first, label %far
-far:
-  %x.far.at = call ptr @gradc.place.{F}(ptr %cursor, ptr %values, i64 %s)
-  br label %first
-first:
-  %x.at = phi ptr [ %x.near.at, %step ], [ %x.far.at, %far ]
-  %has.other = icmp ule i32 %code, {WITH_TWO}
-  br i1 %has.other, label %other, label %read
-other:
-  %y.read.at = call ptr @gradc.place.{F}(ptr %cursor, ptr %values, i64 %s)
-  br label %read
-read:
-  %y.at = phi ptr [ %x.at, %first ], [ %y.read.at, %other ]
+{READ}
   %x.e.at = getelementptr inbounds i8, ptr %x.at, i64 8
   %y.e.at = getelementptr inbounds i8, ptr %y.at, i64 8
   %x.p.at = getelementptr inbounds i8, ptr %x.at, i64 16

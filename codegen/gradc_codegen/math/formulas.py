@@ -22,14 +22,11 @@ from gradc_codegen.text.module import Module, suffix
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType
 from gradc_ir.wide_exponents.formulas import Step
-from gradc_ir.wide_exponents.functions import expand, steps_of_function
+from gradc_ir.wide_exponents.functions import LONG, expand, steps_of_function
 
 _TEXT: LazyTable[Callable[..., str]] = LazyTable({"gradc_codegen.math.formula_text": "text"})
 _DECLARATION = re.compile(r"^declare void @(gradc_formula_f(?:64|32))\(.*\n", re.MULTILINE)
 _DTYPES = {"64": DType.F64, "32": DType.F32}
-
-# Functions of so many steps that a program calls them; all others are made of these.
-_CALLED = frozenset({"exp", "expm1", "log", "log1p", "arctan2"})
 
 
 def name_of(dtype: DType) -> str:
@@ -71,7 +68,7 @@ class Programs:
     def program(self, body: Function) -> str:
         """Return a pointer to the program of formulas."""
         operands = len(body.params)
-        steps, results = expand(body, self._dtype, _CALLED)
+        steps, results = expand(body, self._dtype, LONG)
         made, places, count = self._written(steps, operands, is_function=False)
         head = b"".join(map(number, (operands, count, len(results))))
         tail = b"".join(number(places[each]) for each in results)
@@ -108,7 +105,7 @@ class Programs:
         count = operands + len(numbers)
         for word, given in steps:
             of = [numbers[x.hex()] if isinstance(x, float) else places[x] for x in given]
-            if word in _CALLED:
+            if word in LONG:
                 offset, values = self._function(word, len(of))
                 for place in of[:-1]:
                     parts.append(step("copy", count, [place]))

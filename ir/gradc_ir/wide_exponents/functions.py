@@ -387,3 +387,6 @@ def _logical_xor(x: Number, y: Number) -> Number:
 
 
 WORDS = frozenset({*ARITHMETIC, *FUNCTIONS, "lt", "eq", "floor", "select"})
+
+# Of so many steps that a program may call them; most others are made of these.
+LONG = frozenset({"exp", "expm1", "log", "log1p", "arctan2"})
