@@ -125,11 +125,11 @@ class Running:
 
     def begin(self) -> None:
         """Write the state's start; the total of no elements is a positive zero."""
-        if self.cells.is_apart:
-            return
         writer = self.elements.writer
         if self.grouped and self.state.along == reduction.GROUP and mask_of(self.statement):
             self.skipped = Skipped(writer)
+        if self.cells.is_apart:
+            return
         start = identity(self.statement)
         total = start
         size = self.statement.dims[self.statement.sequential]
@@ -282,6 +282,8 @@ class Running:
 
     def end(self) -> str | None:
         """Return the total in a register and give back the stack, None when it lives in memory."""
+        if self.skipped is not None:
+            self.skipped.release()
         if self.cells.is_apart:
             chunk = self.cells.chunk_on_stack
             made = None if chunk is None else self.cells.load(chunk)
@@ -293,8 +295,6 @@ class Running:
             self._join_into(self.cells.total(own), self._reduced(row, self.state.along))
         total = self.cells.load(self.cells.total(own)) if self.cells.in_register else None
         self.cells.release()
-        if self.skipped is not None:
-            self.skipped.release()
         return total
 
     def narrowed(self, loop: Loop) -> triangular_bounds.Range | None:
