@@ -157,7 +157,7 @@ class Running:
         elif self.is_short_code:
             self._fill("chunk", start, self.count)
         else:
-            self.cells.each(lambda own: self.cells.store(self.cells.chunk(own), start))
+            self.cells.each_in_scratch(lambda own: self.cells.store(self.cells.chunk(own), start))
 
     def _go_on(self, own: list[str]) -> None:
         """Write that the chunk goes on from what an operand has at the place of a cell."""
@@ -178,7 +178,7 @@ class Running:
                 for lane in range(self.lanes):
                     self.cells.store(self.cells.partial(str(lane), own), start)
 
-            self.cells.each(write)
+            self.cells.each_in_scratch(write)
 
     def _fill(self, name: str, start: str, count: Size) -> None:
         """Write the start into all cells of a kind."""
@@ -205,7 +205,7 @@ class Running:
                     values = [self._join(values[i], values[i + half]) for i in range(half)]
                 self._join_into(self.cells.chunk(own), values[0])
 
-            self.cells.each(write)
+            self.cells.each_in_scratch(write)
 
     def join_chunk(self) -> None:
         """Join the chunk to the total."""
@@ -257,7 +257,7 @@ class Running:
     def take_chunk(self, number: str) -> None:
         """Have the sum that a task has made in the chunk's place."""
         cells = self.cells
-        cells.each(
+        cells.each_in_scratch(
             lambda own: cells.store(cells.chunk(own), cells.load(cells.sum_of_chunk(number, own)))
         )
 
@@ -267,10 +267,8 @@ class Running:
         ``to_chunk``: to the chunk at hand instead.
         """
         cells = self.cells
-        to = cells.chunk if to_chunk else cells.total
-        cells.each(
-            lambda own: self._join_into(to(own), cells.load(cells.sum_of_chunk(number, own)))
-        )
+        to, each = (cells.chunk, cells.each_in_scratch) if to_chunk else (cells.total, cells.each)
+        each(lambda own: self._join_into(to(own), cells.load(cells.sum_of_chunk(number, own))))
 
     def leave_chunk(self) -> None:
         """Put what a task has made of the chunk at hand where the joins find it."""
