@@ -84,7 +84,8 @@ def _of_rows() -> list[Program]:
 def _size(longer: Mapping[str, Sequence[tuple[int, ...]]], leaf: int, axis: int, size: int) -> Size:
     """Return the symbol of a size with which an axis grows, and which it is as long as."""
     moved = [name for name, shapes in longer.items() if shapes[leaf][axis] == size + 1]
-    return symbol(moved[0]) if len(moved) == 1 else size
+    # arguments of bundle are called as its sizes are
+    return symbol(f"size_{moved[0]}") if len(moved) == 1 else size
 
 
 # -- reductions ------------------------------------------------------------------------------------
@@ -175,7 +176,7 @@ _VALUES: dict[str, Callable[..., Any]] = {
     "covariance": _covariance,
     "product": lambda x: x[:300] @ x[:200].T,
     "scattered": _scattered,
-    "softmax": lambda x: np.exp(x) / np.sum(np.exp(x), axis=1, keepdims=True),
+    "shares": lambda x: np.exp(x) / np.sum(np.exp(x), axis=1, keepdims=True),
     "normalised": lambda x: x / np.sqrt(np.sum(x * x)),
 }
 _GRADIENTS: dict[str, Callable[..., Any]] = {
@@ -189,7 +190,7 @@ _GRADIENTS: dict[str, Callable[..., Any]] = {
     "maxima of rows": lambda x: np.sum(np.max(x, axis=1) ** 2),
     "norm": lambda x: np.linalg.norm(x),
     "norm of one": lambda x: np.linalg.norm(x[:, 0], 1) + np.linalg.norm(x[:, 1], np.inf),
-    "logsumexp": _log_sum,
+    "logarithms of sums": _log_sum,
     "masked": _masked,
     "dot": lambda x: np.dot(x[:, 0], x[:, 1]) * np.vdot(x[:, 1], x[:, 2]),
     "contraction": lambda x: np.sum(np.einsum("ij,ik->jk", x, np.tanh(x)) ** 2),
@@ -215,7 +216,7 @@ def _of_reductions() -> list[Program]:
         found.append(_of_rows_of_three(name, function, Request("value"), x))
     for name, function in _GRADIENTS.items():
         found.append(_of_rows_of_three(name, function, Request("value_and_grad", (0,)), x))
-    for name in ("sum", "deviation", "logsumexp"):
+    for name in ("sum", "deviation", "logarithms of sums"):
         request, single = Request("value_and_grad", (0,)), x.astype(np.float32)
         found.append(_of_rows_of_three(f"{name} in f32", _GRADIENTS[name], request, single))
     return found
