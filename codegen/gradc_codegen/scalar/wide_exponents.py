@@ -16,11 +16,7 @@ from gradc_codegen.scalar.extremes import HALF_OF_THE_RANGE
 from gradc_codegen.text.indices import is_vector
 from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.writer import Writer
-<<<<<<< HEAD
 from gradc_ir.classes.named import NamedTuple
-from gradc_ir.core.constant import Constant
-=======
->>>>>>> 3bb9713dd65dad9ea610c5c78c42cd79f7699cef
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType
 from gradc_ir.wide_exponents.arithmetic import MODERATE

@@ -13,13 +13,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-<<<<<<< HEAD
-from typing import Any, NamedTuple, TypeAlias, Union
+from typing import Any, TypeAlias, Union
 
 import numpy as np
-=======
-from typing import TypeAlias, Union
->>>>>>> 05de8a50b570ec9b8dc1f6f60e12a671306cc9e0
 
 from gradc.autodiff import zeros
 from gradc.autodiff.cotangents.mask import Mask, Rearrange, both, either, everywhere

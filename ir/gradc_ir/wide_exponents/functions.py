@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType
 from gradc_ir.wide_exponents.formulas import ARITHMETIC, Steps, steps_of
