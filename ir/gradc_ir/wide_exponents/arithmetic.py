@@ -23,8 +23,8 @@ from gradc_ir.wide_exponents.formulas import Steps
 from gradc_ir.wide_exponents.functions import expand
 
 # Exponents of numbers that are neither large nor small, by the bytes of a dtype: some products of
-# them stay in the range.
-MODERATE = {8: 256, 4: 30}
+# them stay in the range. Powers of two, so that one bit more tells a larger exponent.
+MODERATE = {8: 256, 4: 32}
 # A number so far below another does not change their sum.
 _FAR = 100
 # A number of a larger exponent is whole.
