@@ -23,7 +23,6 @@ from gradc.rules import Kind, Rule, Simplify, SkipZeros, Stabilise
 from gradc.rules.final.finish import Finish
 from gradc.rules.in_force import entries, of_known_sizes
 from gradc.rules.series import ContinueGuards, ExpandSeries, SettleGuards
-from gradc.sparsity.seeds import Terms
 from gradc_ir.core.graph import Function
 from gradc_ir.elements.take_apart import TakeApart
 from gradc_ir.errors import DTypeError, ShapeError
@@ -296,6 +295,8 @@ def _value_and_grad(function: Function, wrt: tuple[int, ...]) -> Function:
 
 
 def _jacobian(function: Function, request: Request) -> Function:
+    from gradc.sparsity.seeds import Terms  # which gradients do without
+
     if isinstance(request.mode, Terms):
         from gradc.autodiff.terms.leaves import by_terms  # which sparse Jacobians are made by
 

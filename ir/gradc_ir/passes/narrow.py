@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.builder import Builder, rebuilt
 from gradc_ir.core.graph import Function, Node, Value, topological
 from gradc_ir.core.sizes import Size, maximum, minimum

@@ -9,8 +9,9 @@ neighbours and have some few elements at either end that are made in another way
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Expr, Size, maximum, product, substitute
 from gradc_ir.graphs.rearrange import scalar_constant
