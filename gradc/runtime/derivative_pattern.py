@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 
@@ -25,9 +25,13 @@ from gradc.sparsity.placement import Placement, Spots, placement
 from gradc.sparsity.relation import Relation
 from gradc.sparsity.runs import runs_of
 from gradc.sparsity.seeds import BySeeds, ByTerms
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Shape, Size, evaluate
 from gradc_ir.core.types import Array, Type
+
+# Places among more coefficients are of 64 bits.
+_LONGEST_IN_32_BITS = 2**31 - 1
 
 
 def pattern_of(
@@ -97,7 +101,10 @@ class Making:
             by = BySeeds(self.passes.forward_passes > 0, self.passes.reverse_passes > 0)
             return Made(by, placement.arrays)
         used, placement = placement.packed(self.starts)
-        return Made(ByTerms(self.kind, used, len(placement.further) > 0), placement.arrays)
+        are_long = max(self.starts[-1], len(placement.places)) > _LONGEST_IN_32_BITS
+        dtype = np.int64 if are_long else np.int32
+        terms = ByTerms(self.kind, used, len(placement.further) > 0, bool(are_long))
+        return Made(terms, tuple(places.astype(dtype) for places in placement.arrays))
 
     def in_runs(self, placement: Placement, rows: Array) -> Made | None:
         """Return how they are made for these sizes alone, if they are slices of coefficients.
@@ -108,7 +115,7 @@ class Making:
             return None
         used, placement = placement.packed(self.starts)
         runs = runs_of(placement, rows, np.diff(self.starts)[list(used)].tolist())
-        return None if runs is None else Made(ByTerms(self.kind, used, False, runs), ())
+        return None if runs is None else Made(ByTerms(self.kind, used, False, runs=runs), ())
 
 
 def making_of(

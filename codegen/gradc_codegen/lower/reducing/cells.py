@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from gradc_codegen.lower.addresses import Place
 from gradc_codegen.lower.elements import Elements
 from gradc_codegen.nest.loop_nest import Statement
 from gradc_codegen.storage.storage import Accumulator, Buffer
 from gradc_codegen.text.module import REGISTER
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.sizes import product
 from gradc_ir.meaning import reduction
 
