@@ -44,12 +44,12 @@ def _select(flow: Flow, node: Node, relations: Relations) -> Relations:
 
 
 def _mul(flow: Flow, node: Node, relations: Relations) -> Relations:
-    """Leave out what a constant factor makes zero."""
+    """Leave out what a factor makes zero that is known to."""
     found = elementwise(flow, node, relations)
     for operand in node.operands:
-        factor = flow.known.constant(operand)
-        if factor is not None and not factor.all():
-            found = [_of_rows([(found[0], factor != 0)])]
+        others = flow.zeros.others(operand)
+        if others is not None and not others.all():
+            found = [_of_rows([(found[0], others)])]
     return found
 
 
