@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
@@ -209,20 +209,22 @@ def design() -> str:
     page = (DOCS / "design.md").read_text(encoding="utf-8")
     before, begin, rest = page.partition("<!-- The map: written by tools/write_tables.py. -->\n")
     _, end, after = rest.partition("<!-- The end of the map. -->\n")
-    return "".join([before, begin, *(rooms(name) for name in PACKAGES), end, after])
-
-
-def rooms(package: str) -> str:
-    """Return the map of a package: its rooms from the top to the bottom, a sentence each."""
     sys.path[:0] = [str(DOCS.parent)]
-    from tools.import_graph import arrows, floors
+    from tools.import_graph import arrows
     from tools.import_graph import rooms as inside
 
     places = {name: DOCS.parent / path for name, path in PACKAGES.items()}
     graph = inside(arrows(places))
+    maps = [rooms(name, places[name], graph) for name in PACKAGES]
+    return "".join([before, begin, *maps, end, after])
+
+
+def rooms(package: str, folder: Path, graph: Mapping[str, Mapping[str, Mapping[str, str]]]) -> str:
+    """Return the map of a package: its rooms from the top to the bottom, a sentence each."""
+    from tools.import_graph import floors
 
     def below(room: str) -> Iterator[str]:
-        place = places[package].joinpath(*room.split(".")[1:])
+        place = folder.joinpath(*room.split(".")[1:])
         heights = floors(graph.get(room, {}))
         names = sorted(path.parent.name for path in place.glob("*/__init__.py"))
         for name in sorted(names, key=lambda name: -heights.get(name, 0)):
@@ -231,7 +233,7 @@ def rooms(package: str) -> str:
 
     rows = []
     for room in below(package):
-        place = places[package].joinpath(*room.split(".")[1:])
+        place = folder.joinpath(*room.split(".")[1:])
         docstring = ast.get_docstring(ast.parse((place / "__init__.py").read_bytes())) or ""
         name = room.partition(".")[2].replace(".", "/")
         rows.append((f"`{name}/`", sentence_of(docstring).replace("``", "`")))

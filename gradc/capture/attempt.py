@@ -24,21 +24,25 @@ from gradc.control.steps import as_value, row_type_of
 from gradc.requests.options import current_options
 from gradc.tracing import Tracer
 from gradc.tracing.array.operators import operate
+from gradc.tracing.building.needed import need_number
 from gradc.tracing.checks.checks import Failure, check
-from gradc.tracing.core.signals import HasEffect
+from gradc.tracing.core.signals import Draws, HasEffect
 from gradc.tracing.core.source import location_of
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, read, root
+from gradc.tracing.drawing.steps import StepDraws, drawn_so_far, put_back
 from gradc.tracing.indexing import indexing
 from gradc.tracing.record.unbound import name_in
 from gradc_ir import build
 from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Value
+from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
-from gradc_ir.errors import GradcError
+from gradc_ir.errors import GradcError, TraceError
 
 _MOST_PASSES = 12
 _INDEX = LeafType(Type(DType.I64), int)
+_MANY = "draw as many as it may take before the loop, and read them by the number of the step"
 
 
 @dataclass
@@ -171,6 +175,8 @@ class Attempt:
     def _give(self, recording: Recording, carries: Carries) -> None:
         """Have the frame begin with a step's variables, and its item."""
         self._driver.on_error = self._failed
+        if not self._indexed and self._items is not None and isinstance(self._items.count, int):
+            recording.trace.draws = StepDraws(recording.trace)
         self._began = carries.begin(recording)
         if self._items is None:
             self._found = self._state()
@@ -258,7 +264,14 @@ class Attempt:
         recording.leave()
         self._start.put_back()
         if isinstance(error, HasEffect):
+            cause = TraceError(
+                f"{error.what} in a loop of an unknown number of steps", at=error.at, help=_MANY
+            )
+            draws = type(error) is Draws
+            if draws and self._items is not None and isinstance(self._items.count, Tracer):
+                need_number(self._items.count, "a loop that draws random numbers")
             error = NotUniform(f"it calls {error.what}", error.at)
+            error.__cause__ = cause if draws else None
         if isinstance(error, NotUniform):
             self._error = error
             return False
@@ -289,6 +302,7 @@ class Attempt:
         step = self._step
         assert step is not None
         built = Built(step)
+        drawn: list[Any] = []
         count = None if self._items is None else self._items.count
         steps: int | None = None
         if self._items is None:
@@ -306,6 +320,7 @@ class Attempt:
                 values = built.until(length, self._flags(carries))
                 text = f"at most {length} steps"
             else:
+                drawn = self._draw(step, length)
                 values = built.scan(length, slots_of(length, current_options().checkpoint))
                 text = f"{length} steps"
                 steps = length if isinstance(length, int) else None
@@ -313,10 +328,21 @@ class Attempt:
             path = built.grown[0].held.path
             raise NotUniform(f"it appends to {path}, and how often is not known")
         variables = built.handed_back(values, steps)
+        put_back(drawn)
         if built.steps is not None:
             own = {*self._at_test, *self._site.flags, *self._site.placeholders}
             check_made(self._site, [name for name in built.made if name not in own], built.steps)
         return Outcome(variables, text, carries.paths, self._asks)
+
+    def _draw(self, step: Step, length: Size) -> list[tuple[Any, Any]]:
+        """Draw what all steps do; return what the generators, and the step around, are then."""
+        draws = step.recording.trace.draws
+        if draws is None or not isinstance(length, int):
+            return []
+        parameters, stacks = draws.of_all_steps(length, self._outer)
+        step.rows = [*step.rows, *stacks]
+        step.row_parameters = [*step.row_parameters, *parameters]
+        return drawn_so_far(self._outer)
 
     def _guard_integers(self, recording: Recording, carries: Carries) -> bool:
         """Have the program look at integers that nobody knows; return whether it does now.

@@ -21,6 +21,7 @@ from gradc.tracing.checks.checks import Failure, has_not_failed
 from gradc.tracing.core.rows import rows_of
 from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import MAY_BE, make, read, root, write
+from gradc.tracing.drawing.seeded import Seeded
 from gradc.tracing.lens.captured_containers import is_user_class
 from gradc.tracing.rewriting.site import Site
 from gradc_ir import build
@@ -83,6 +84,8 @@ class Step:
             nest, leaves = take_apart(value)
             if _holds_functions(nest):
                 raise NotUniform(f"{name} is {nest} that each step makes anew, and is read later")
+            if _holds_generators(nest):
+                raise NotUniform(f"{name} draws as the last step left it, and is read later")
             found[name] = nest, leaves
         return found
 
@@ -93,6 +96,13 @@ def _holds_functions(nest: Nest, known: Container[int] = ()) -> bool:
         found = is_user_class(nest.what) if isinstance(nest.what, type) else callable(nest.what)
         return found and id(nest.what) not in known
     return any([_holds_functions(part, known) for part in nest.parts])
+
+
+def _holds_generators(nest: Nest) -> bool:
+    """Whether there are generators of random numbers in a nest."""
+    if nest.kind == "fixed":
+        return type(nest.what) is Seeded
+    return any(map(_holds_generators, nest.parts))
 
 
 class Built:

@@ -39,6 +39,16 @@ class _Side:
     raised: bool = False
 
 
+def refuse_effect(error: BaseException) -> None:
+    """Raise TraceError for what acts on the world in a side of a choice."""
+    if isinstance(error, HasEffect):
+        raise TraceError(
+            f"{error.what} in a branch that is not known while tracing",
+            at=error.at,
+            help=error.cure,
+        ) from None
+
+
 class Choice:
     """A choice between two sides that are run one after the other and recorded apart.
 
@@ -113,12 +123,7 @@ class Choice:
         """
         if not is_raised(error):
             self.abandon(side)
-            if isinstance(error, HasEffect):
-                raise TraceError(
-                    f"{error.what} in a branch that is not known while tracing",
-                    at=error.at,
-                    help="leave it out; gradc.debug_print prints numbers, outside of branches",
-                )
+            refuse_effect(error)
             return False
         try:
             record_raise(error, self.site, self.frame)

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 from gradc.capture.attempt import Attempt, Outcome
-from gradc.capture.choices import Choice
+from gradc.capture.choices import Choice, refuse_effect
 from gradc.capture.decide import Size as Nodes
 from gradc.capture.decide import Told, is_worth_rolling
 from gradc.capture.driver import Driver
@@ -36,6 +36,7 @@ class _Chooser(Driver):
 
         def abandon(error: BaseException) -> bool:
             choice.abandon(True)
+            refuse_effect(error)
             return True
 
         self.on_error = abandon

@@ -53,16 +53,21 @@ class _Verifier:
 
     def run(self) -> None:
         self._params()
+        symbols = self.symbols
         for node in self.function.nodes:
+            if node.right_where is not None and node.right_where <= symbols:
+                continue
             if node.attributes or len(node.results) != 1:
                 if node.op.name != "param":
                     self._node(node)
-                continue
-            types = tuple([operand.type for operand in node.operands])
-            looks = (node.op, types, node.results[0].type)
-            if looks not in self.right:
-                self._node(node)
-                self.right.add(looks)
+            else:
+                types = tuple([operand.type for operand in node.operands])
+                looks = (node.op, types, node.results[0].type)
+                if looks not in self.right:
+                    self._node(node)
+                    self.right.add(looks)
+            if not self.more:  # which another time may not be there, nor in bodies
+                node.right_where = symbols
 
     def _params(self) -> None:
         function = self.function

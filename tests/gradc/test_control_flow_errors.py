@@ -361,8 +361,8 @@ def printing_in_a_body(x):
 def random_numbers_in_a_body(x):
     """
     np.random.rand inside a traced function: the numbers would be drawn once, while tracing
-    help: draw them outside and pass them as an argument
-    """
+    help: draw them outside and pass them as an argument, or by a generator that the function makes, np.random.default_rng(0)
+    """  # noqa: E501
 
     def body(c, r):
         return c + r * np.random.rand(), None

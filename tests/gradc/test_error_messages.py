@@ -171,7 +171,7 @@ def test_randomness() -> None:
           LINE in noisy
               return x + np.random.normal()
                          ^^^^^^^^^^^^^^^^^^
-          help: draw them outside and pass them as an argument
+          help: draw them outside and pass them as an argument, or by a generator that the function makes, np.random.default_rng(0)
         """,  # noqa: E501
         line_of(noisy, 1),
     )

@@ -299,7 +299,8 @@ def test_randomness() -> None:
         "  model.py:LINE in loss\n"
         "      return x + np.random.normal(size=5)\n"
         "                 ^^^^^^^^^^^^^^^^^^^^^^^^\n"
-        "  help: draw them outside and pass them as an argument"
+        "  help: draw them outside and pass them as an argument, or by a generator that the "
+        "function makes, np.random.default_rng(0)"
     )
 
 

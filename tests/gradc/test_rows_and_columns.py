@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy import c_, r_
 
 import gradc
 from gradc.testing import check_grads
@@ -23,6 +24,9 @@ F = X.astype(np.float32)
     [
         (lambda x: np.r_[x, 1.0, 2 * x], (X,)),
         (lambda x: np.r_[x[0], x[1]], (X,)),
+        (lambda x: r_[x, 1.0], (X,)),  # under a name of its own
+        (lambda x: c_[x, x], (X,)),
+        (lambda x: {"rows": r_}["rows"][x, x], (X,)),
         (lambda x: np.r_[1, x, True], (F,)),
         (lambda x: np.r_[x, np.arange(3)], (F,)),
         (lambda x: np.r_[0:3, x, -1:1:3j], (X,)),

@@ -63,7 +63,7 @@ class Nest:
         if self.kind == "leaf":
             return "a number or an array"
         if self.kind == "fixed":
-            return "None" if self.what is None else f"a {type(self.what).__name__}"
+            return "None" if self.what is None else f"a {self.what.__class__.__name__}"
         return f"a {self.kind}" if self.kind != "object" else f"a {self.what[0].__name__}"
 
 

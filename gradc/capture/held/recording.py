@@ -14,6 +14,7 @@ from gradc.tracing import Tracer
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.tracer import read, root
+from gradc.tracing.drawing.steps import drawn_so_far, put_back
 from gradc.tracing.record.trace import _parameter
 from gradc.tracing.rewriting.site import Site
 from gradc_ir.build import Builder
@@ -50,11 +51,13 @@ class Before:
         self.heap: Heap = Heap.reached(roots[::-1])
         self._trace = running()
         self._failure = self._trace.failure
+        self._drawn = drawn_so_far(self._trace)
 
     def put_back(self) -> None:
         """Make everything what it was; variables are the frame's own matter."""
         self.heap.put_back()
         self._trace.failure = self._failure
+        put_back(self._drawn)
 
 
 def holders_outside() -> list[tuple[str, Any]]:

@@ -17,7 +17,7 @@ from gradc.special.recording import in_double, numpy, quietly, where
 from gradc.tracing.captured.top import state
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.table import AnyFunction
-from gradc.tracing.lens.modules import Random
+from gradc.tracing.drawing.refused import Random
 from gradc.tracing.registry.dispatch import Mapped
 
 Formula = AnyFunction

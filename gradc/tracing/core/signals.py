@@ -65,6 +65,14 @@ class HasEffect(BaseException):
         self.at = at
         super().__init__(f"{what} acts on the world")
 
+    cure = "leave it out; gradc.debug_print prints numbers, outside of branches"
+
+
+class Draws(HasEffect):
+    """A generator made outside of it draws in a loop or branch that is being recorded."""
+
+    cure = "draw before it, in both cases: as many as it may take"
+
 
 class NeedsNumber(BaseException):
     """A shape, a slice or a list index needs what Python ints among the arguments are.

@@ -91,6 +91,10 @@ class Trace:
         # in a trace of a loop's body, the number of the step and the line of the loop
         self.step: tuple[Value, Trace] | None = None
         self.step_of = 0
+        # the generators of random numbers that were made; in a trace of a step of a loop, what
+        # takes draws of those that were made around it
+        self.generators: list[Any] = []
+        self.draws: Any = None
         # takes over an array of an outer trace that is about to be assigned to
         self.adopt: Callable[[Any], None] | None = None
         # calls of compiled functions by what they were of, and what became of them; whose elements

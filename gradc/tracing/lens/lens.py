@@ -34,6 +34,8 @@ from gradc.tracing.core import source
 from gradc.tracing.core.state import Trace
 from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import Tracer, hide_type, make_hidden
+from gradc.tracing.drawing.refused import DRAWING, Random, is_random
+from gradc.tracing.drawing.seeded import made_from_seeds
 from gradc.tracing.lens import captured_containers
 from gradc.tracing.lens.builtins import BUILTINS, seen_builtins, seen_type
 from gradc.tracing.lens.captured_arrays import Origin, is_capturable
@@ -42,17 +44,14 @@ from gradc.tracing.lens.effects import Acting, acts
 from gradc.tracing.lens.inlined import Inlined
 from gradc.tracing.lens.math_module import see_math
 from gradc.tracing.lens.modules import (
-    DRAWING,
-    Random,
     belongs_to_numpy,
-    is_random,
     is_seen_module,
     name_in_numpy,
     see_module,
     see_numpy,
 )
 from gradc.tracing.lens.scipy_module import belongs_to_scipy, see_captured, see_scipy
-from gradc.tracing.lens.unseen import Unseen, is_library_object, is_unseen
+from gradc.tracing.lens.unseen import Unseen, is_library_object, is_unseen, refuse_iterator
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class
 from gradc.tracing.rewriting.expressions import RUNTIME
 from gradc.tracing.rewriting.rewrite import rewritten
@@ -89,6 +88,9 @@ class Lens:
             return Acting(seen, acting)
         if kind is types.FunctionType:
             return self._function(value)
+        maker = made_from_seeds(value)
+        if maker is not None:
+            return maker
         if is_unseen(value):
             return self._unseen(value, _name_of(value), lambda: value)
         if kind is types.MethodType:
@@ -134,7 +136,8 @@ class Lens:
             return see_scipy(value)
         if callable(value) and belongs_to_numpy(value):
             return see_numpy(value, name_in_numpy(value))
-        return value
+        recorded = None if isinstance(value, _PLAIN) else TABLE.object(value)
+        return value if recorded is None else recorded
 
     def _instance(self, value: Any) -> Any:
         if is_unseen(value):
@@ -189,13 +192,14 @@ class Lens:
                 self.guard(identity, SameObject(name, value, fetch))
             if hasattr(type(value), "__gradc_seen__"):
                 return value.__gradc_seen__(self, name)
+            if made_from_seeds(value) is not None:
+                return self.see(value)
             whole = self._whole(value, name, fetch)
             if whole is not None:
                 return whole
             if is_unseen(value) or is_library_object(value):
                 return self._unseen(value, name, fetch)
-            if type(value).__module__ in _ITERATED and hasattr(type(value), "__next__"):
-                raise _another_each_time(name, value)
+            refuse_iterator(value, name)
             if isinstance(value, type) and not is_user_class(value):
                 captured_containers.guard_attributes(self, value)
             if captured_containers.is_user_object(value):
@@ -436,15 +440,3 @@ def _is_ours(function: Any) -> bool:
 
 def _name_of(value: Any) -> str:
     return str(getattr(value, "__name__", type(value).__name__))
-
-
-# where the classes of iterators of Python's own are
-_ITERATED = ("builtins", "itertools")
-
-
-def _another_each_time(name: str, value: Any) -> TraceError:
-    return TraceError(
-        f"{name} is a {type(value).__name__} outside of the function: what it gives next would be "
-        "taken once, while tracing",
-        help=f"take what is needed of {name} outside and pass it as an argument",
-    )

@@ -6,7 +6,7 @@ import functools
 import math
 import sys
 import types
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -15,25 +15,15 @@ from gradc.tracing.captured.reads import Attribute
 from gradc.tracing.captured.top import state
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import cast, contains_unknown, plain_nest
-from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Lens, running
 from gradc.tracing.core.table import TABLE, package_of
+from gradc.tracing.drawing.refused import DRAWING
+from gradc.tracing.drawing.seeded import RandomModule, made_from_seeds
 from gradc.tracing.lens import captured_containers
 from gradc.tracing.lens.math_module import math_module
 from gradc.tracing.lens.scipy_module import scipy_module, see_scipy
 from gradc.tracing.lens.seen_module import SeenModule
 from gradc.tracing.registry.dispatch import not_recorded
-
-# What draws random numbers, by name: few programs load the modules that have these classes.
-_GENERATORS = {
-    ("numpy.random._generator", "Generator"),
-    ("numpy.random.mtrand", "RandomState"),
-    ("random", "Random"),
-}
-
-
-# Modules of Python's that draw.
-DRAWING = ("random", "secrets")
 
 
 def _numpy_module(module: types.ModuleType) -> SeenModule:
@@ -87,35 +77,18 @@ def casting_type(original: Any) -> CastingType:
     return CastingType(original)
 
 
-class Random:
-    """A source of randomness, which a graph cannot hold."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return Random(f"{self._name}.{name}")
-
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise TraceError."""
-        raise trace_error(
-            f"{self._name} inside a traced function: the numbers would be drawn once, "
-            "while tracing",
-            help="draw them outside and pass them as an argument",
-        )
-
-
 def see_numpy(value: Any, name: str) -> Any:
     """Return something found in NumPy as traced code sees it."""
     if isinstance(value, types.ModuleType):
         if value.__name__ == "numpy.random":
-            return Random("np.random")
+            return RandomModule(value, "np.random")
         return _numpy_module(value) if value.__name__.partition(".")[0] == "numpy" else value
     is_class = isinstance(value, type)
     if is_class and issubclass(value, np.generic):
         return value if value.__name__ in _ABSTRACT else casting_type(value)
+    maker = made_from_seeds(value)
+    if maker is not None:
+        return maker
     if is_class or not callable(value):
         stand_in = TABLE.object(value)
         return value if stand_in is None else stand_in
@@ -171,7 +144,7 @@ def see_module(module: types.ModuleType, lens: Lens) -> Any:
     if module is math:
         return math_module()
     if name in DRAWING and module is sys.modules.get(name):
-        return Random(name)
+        return RandomModule(module, name)
     if is_seen_module(module):
         return _user_module(module, lens)
     why = outside.of_module(name)
@@ -191,15 +164,3 @@ def is_seen_module(module: types.ModuleType) -> bool:
         return not source.is_unseen(file)
     package = module.__name__.partition(".")[0]
     return package not in sys.stdlib_module_names and package not in ("numpy", "scipy")
-
-
-def is_random(value: Any) -> bool:
-    """Whether a value draws random numbers."""
-    kind: type = type(value)
-    owner: type = type(getattr(value, "__self__", None))
-    return _draws(kind) or _draws(owner)
-
-
-@functools.lru_cache(maxsize=1024)
-def _draws(kind: type) -> bool:
-    return any((base.__module__, base.__name__) in _GENERATORS for base in kind.__mro__)

@@ -324,6 +324,20 @@ def _package_of(value: Any) -> str | None:
     return opaque.named(named)
 
 
+# where the classes of iterators of Python's own are
+_ITERATED = ("builtins", "itertools")
+
+
+def refuse_iterator(value: Any, name: str) -> None:
+    """Raise TraceError for an iterator from outside, which gives another thing each time."""
+    if type(value).__module__ in _ITERATED and hasattr(type(value), "__next__"):
+        raise TraceError(
+            f"{name} is a {type(value).__name__} outside of the function: what it gives next would "
+            "be taken once, while tracing",
+            help=f"take what is needed of {name} outside and pass it as an argument",
+        )
+
+
 def _assigned(path: str) -> TraceError:
     return trace_error(
         f"the function assigns to {path}, an attribute of an object outside of it",

@@ -23,6 +23,7 @@ from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.tracer import Tracer, make, read, write
+from gradc.tracing.drawing import refused
 from gradc.tracing.lens import lens, math_module, modules
 from gradc.tracing.masked import selected
 from gradc.tracing.record import trace as trace  # attaches what is replaced here
@@ -342,7 +343,7 @@ _PLACES: list[tuple[Any, str, Imitation]] = [
     *((Selection, name, _member(name)) for name in selected.MEMBERS),
     (Mapped, "__call__", _function),
     (modules.CastingType, "__call__", _function),
-    (modules.Random, "__call__", _random),
+    (refused.Random, "__call__", _random),
     (math_module, "call_math", _math),
     (lens, "refuse_stores", lambda *_: None),
 ]
