@@ -258,7 +258,7 @@ HAS = (
         ),
         (
             lambda x: sp.csr_array(np.outer(x, x)) @ x,
-            "scipy.sparse.csr_array of what is not (data, (row, col)) or (data, indices, indptr) "
+            "scipy.sp.csr_array of what is not (data, (row, col)) or (data, indices, indptr) "
             "is not supported for traced arrays\n  help: which elements a dense array has other "
             "than zero is not known while tracing: give them with their places, or make the matrix "
             "outside",
@@ -297,3 +297,16 @@ def test_beside_distributions() -> None:
 
     x = np.linspace(-1, 1, 4)
     np.testing.assert_allclose(gradc.compile(both)(x), both(x), rtol=1e-14)
+
+
+def test_calls_do_not_transpose_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = sp.csr_array(np.triu(np.ones((4, 4))))
+    compiled = gradc.compile(lambda x: matrix @ np.sin(matrix.T @ x))
+    x = np.linspace(0.0, 1.0, 4)
+    wanted = compiled(x)
+
+    def transposed(*given: object, **more: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(sp.csr_array, "transpose", transposed)
+    np.testing.assert_array_equal(compiled(x), wanted)
