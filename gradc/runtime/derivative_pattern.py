@@ -10,6 +10,7 @@ import numpy as np
 
 from gradc.autodiff.terms.leaves import leaves
 from gradc.autodiff.terms.term import Unsupported
+from gradc.autodiff.terms.writes import open_writes
 from gradc.pipeline import apart, nested, with_jacobian
 from gradc.requests.options import Options
 from gradc.requests.request import Request
@@ -51,7 +52,8 @@ def pattern_of(
     ``captured``, which elements are other than zero.
     """
     request = Request("jvp" if of == "jacobian" else "hvp", (leaf,), options=options)
-    derivative = nested(function, request, True)
+    # the steps of a loop that only writes are looked at at once, not one after another
+    derivative = open_writes(nested(function, request, True))
     count = len(arrays)
     matrices = {
         i: _mask_reader(i, array, looked)

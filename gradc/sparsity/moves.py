@@ -31,7 +31,17 @@ def _moved(flow: Flow, node: Node, relations: Relations) -> Relations:
     return [taken(stacked([one for one in relations if one is not None]), source)]
 
 
-for _name in ("broadcast", "reshape", "transpose", "concatenate", "slice", "pad", "set_slice"):
+for _name in (
+    "broadcast",
+    "reshape",
+    "transpose",
+    "concatenate",
+    "stack",
+    "slice",
+    "element",
+    "pad",
+    "set_slice",
+):
     RULES[_name] = _moved
 
 

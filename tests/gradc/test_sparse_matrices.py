@@ -258,7 +258,7 @@ HAS = (
         ),
         (
             lambda x: sp.csr_array(np.outer(x, x)) @ x,
-            "scipy.sp.csr_array of what is not (data, (row, col)) or (data, indices, indptr) "
+            "scipy.sparse.csr_array of what is not (data, (row, col)) or (data, indices, indptr) "
             "is not supported for traced arrays\n  help: which elements a dense array has other "
             "than zero is not known while tracing: give them with their places, or make the matrix "
             "outside",

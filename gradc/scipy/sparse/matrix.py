@@ -428,9 +428,8 @@ class SparseMatrix:
 
     def trace(self, offset: int = 0) -> Any:
         """Return the sum of a diagonal."""
-        return numpy.sum(numpy.where(
-            self.structure.columns - self.structure.rows == offset, self.elements, 0
-        ))  # fmt: skip
+        is_there = self.structure.columns - self.structure.rows == offset
+        return numpy.sum(numpy.where(is_there, self.elements, 0))
 
     def toarray(self, order: Any = None, out: Any = None) -> Any:
         """Return the dense array."""
