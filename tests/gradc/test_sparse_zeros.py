@@ -62,14 +62,14 @@ def in_a_loop(x: Any) -> Any:
     ],
 )
 def test_zeros_of_matrices_are_zeros(function: Callable[[Any], Any], count: int) -> None:
-    compiled = gradc.compile(function)
+    compiled: Any = gradc.compile(function)
     found = compiled.jacobian(POINT, sparse=True)
     assert found.nnz == count == compiled.sparsity(POINT).nnz
     np.testing.assert_allclose(found.toarray(), compiled.jacobian(POINT), rtol=1e-13, atol=1e-15)
 
 
 def test_hessians_of_quadratic_forms() -> None:
-    compiled = gradc.compile(lambda x: x @ MATRIX @ x + np.sum(x**4))
+    compiled: Any = gradc.compile(lambda x: x @ MATRIX @ x + np.sum(x**4))
     found = compiled.hessian(POINT, sparse=True)
     assert found.nnz == 3 * N - 2
     np.testing.assert_allclose(found.toarray(), compiled.hessian(POINT), rtol=1e-13)
@@ -78,7 +78,7 @@ def test_hessians_of_quadratic_forms() -> None:
 @pytest.mark.parametrize("ask", ["jacobian", "jacobian_values"])
 def test_each_call_looks_where_zeros_are(ask: str) -> None:
     matrix = differences()
-    compiled = gradc.compile(lambda x: matrix @ x**2)
+    compiled: Any = gradc.compile(lambda x: matrix @ x**2)
 
     def sums() -> tuple[float, int]:
         if ask == "jacobian":
@@ -100,7 +100,8 @@ def test_each_call_looks_where_zeros_are(ask: str) -> None:
 
 def test_matrices_that_are_mostly_full_are_not_looked_at() -> None:
     matrix = np.tril(np.ones((N, N)))
-    assert gradc.compile(lambda x: matrix @ x).jacobian(POINT, sparse=True).nnz == N * N
+    compiled: Any = gradc.compile(lambda x: matrix @ x)
+    assert compiled.jacobian(POINT, sparse=True).nnz == N * N
 
 
 def test_what_is_not_a_number_counts() -> None:
