@@ -50,7 +50,12 @@ from gradc.tracing.lens.modules import (
     see_module,
     see_numpy,
 )
-from gradc.tracing.lens.scipy_module import belongs_to_scipy, see_captured, see_scipy
+from gradc.tracing.lens.scipy_module import (
+    belongs_to_scipy,
+    is_object_of_scipy,
+    see_captured,
+    see_scipy,
+)
 from gradc.tracing.lens.unseen import Unseen, is_library_object, is_unseen, refuse_iterator
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class
 from gradc.tracing.rewriting.expressions import RUNTIME
@@ -154,7 +159,7 @@ class Lens:
 
     def _whole(self, value: Any, name: str, fetch: Callable[[], Any]) -> Any:
         """Return what stands for an object of SciPy whose arrays are hidden inputs, or None."""
-        if callable(value) or not belongs_to_scipy(value):
+        if not is_object_of_scipy(value):
             return None
         if id(value) not in self._copies:
             made = see_captured(value, name, fetch, lambda: Unseen(value, name, fetch, self), self)
@@ -392,10 +397,10 @@ class Lens:
             copy = dict(original)
             copy[source.MARK] = True
             copy["__builtins__"] = self._builtins
-            if self._captures:
-                copy[RUNTIME] = _runtime()
             found = self._globals[id(original)] = (original, copy, set())
         _, copy, seen = found
+        if self._captures and RUNTIME not in copy and rewritten(function).sites:
+            copy[RUNTIME] = next(on_need.loaded(on_need.CAPTURE))
         for name in used_names(function.__code__):
             if name in original and name not in seen:
                 seen.add(name)
@@ -418,10 +423,6 @@ class Lens:
             elif is_empty(copy) and not is_empty(cell):
                 read = Attribute(cell, "cell_contents")
                 copy.cell_contents = self.captured(read(), (id(cell), name), name, read)
-
-
-def _runtime() -> types.ModuleType:
-    return next(on_need.loaded(on_need.CAPTURE))
 
 
 def _wraps_seen(function: types.FunctionType) -> bool:
