@@ -10,6 +10,7 @@ import numpy as np
 
 from gradc.autodiff.terms.leaves import leaves
 from gradc.autodiff.terms.term import Unsupported
+from gradc.autodiff.terms.writes import open_writes
 from gradc.pipeline import apart, nested, with_jacobian
 from gradc.requests.options import Options
 from gradc.requests.request import Request
@@ -30,6 +31,8 @@ from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Shape, Size, evaluate
 from gradc_ir.core.types import Array, Type
 
+# Larger matrices are not looked at for zeros.
+_LARGEST_MATRIX = 1 << 24
 # Places among more coefficients are of 64 bits.
 _LONGEST_IN_32_BITS = 2**31 - 1
 
@@ -41,16 +44,46 @@ def pattern_of(
     options: Options,
     arrays: Sequence[Array | None],
     looked: dict[int, Array],
+    captured: int = 0,
 ) -> Relation:
     """Return the pattern of a Jacobian or Hessian of a traced function, whose sizes are numbers.
 
-    ``arrays`` are those of its parameters, as far as they are known; ``looked`` receives the
-    integers among them that the pattern hangs on.
+    ``arrays`` are those of its parameters, as far as they are known; ``looked`` receives what the
+    pattern hangs on: integers among them, and of matrices among the last ones, so many that are
+    ``captured``, which elements are other than zero.
     """
     request = Request("jvp" if of == "jacobian" else "hvp", (leaf,), options=options)
-    derivative = nested(function, request, True)
-    found = pattern(derivative, len(function.params), _readers(arrays, looked))[-1]
+    # the steps of a loop that only writes are looked at at once, not one after another
+    derivative = open_writes(nested(function, request, True))
+    count = len(arrays)
+    matrices = {
+        i: _mask_reader(i, array, looked)
+        for i, array in enumerate(arrays)
+        if array is not None
+        and i >= count - captured
+        and array.ndim > 1
+        and array.dtype.kind == "f"
+    }
+    given = _readers(arrays, looked)
+    found = pattern(derivative, len(function.params), given, matrices=matrices)[-1]
     return found if of == "jacobian" else joined_with_mirror(found)
+
+
+def looked_at(array: Array) -> Array:
+    """Return what is looked at of an array: integers, or which elements are other than zero."""
+    return array if array.dtype.kind in "ib" else array != 0
+
+
+def _mask_reader(place: int, array: Array, looked: dict[int, Array]) -> Callable[[], Array | None]:
+    """Return what tells where a matrix is other than zero, if it mostly is zero, and notes that."""
+
+    def read() -> Array | None:
+        mask = looked_at(array)
+        if array.size > _LARGEST_MATRIX or 2 * np.count_nonzero(mask) > mask.size:
+            return None
+        return looked.setdefault(place, mask)
+
+    return read
 
 
 def _readers(

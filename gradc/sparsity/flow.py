@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from gradc.sparsity.known import Known
 from gradc.sparsity.relation import Relation, everywhere, identity, stacked, union
+from gradc.sparsity.zeros import Matrices, Zeros
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Array
@@ -33,6 +34,7 @@ class Flow:
     given: what reads parameters that are known, by their places.
     symbols: the numbers of symbolic sizes.
     constants: the places of parameters that are known and hang on nothing that is given to a call.
+    matrices: what tells where parameters are other than zero, by their places.
 
     Attributes
     ----------
@@ -46,10 +48,12 @@ class Flow:
         given: Given,
         symbols: Mapping[str, int],
         constants: Collection[int] = (),
+        matrices: Matrices | None = None,
     ) -> None:
         self.function = function
         self.symbols = symbols
         self.known = Known(function, given, symbols, constants)
+        self.zeros = Zeros(function, self.known, matrices or {}, symbols)
         self.missed = False
 
     def run(self, operands: Relations) -> Relations:
@@ -78,9 +82,15 @@ class Flow:
             return RULES.get(node.op.name, elementwise)
         return RULES.get(node.op.name, dense)
 
-    def inner(self, body: Function, given: Given, constants: Collection[int] = ()) -> Flow:
+    def inner(
+        self,
+        body: Function,
+        given: Given,
+        constants: Collection[int] = (),
+        matrices: Matrices | None = None,
+    ) -> Flow:
         """Return the flow through a body."""
-        return Flow(body, given, self.symbols, constants)
+        return Flow(body, given, self.symbols, constants, matrices)
 
     def readers(self, values: Sequence[Value]) -> Given:
         """Return what reads those of some values that are known, by their places."""
@@ -98,7 +108,9 @@ class Flow:
 
         return read
 
-    def local(self, body: Function, active: Sequence[bool], given: Given) -> tuple[Relations, bool]:
+    def local(
+        self, body: Function, active: Sequence[bool], given: Given, matrices: Matrices
+    ) -> tuple[Relations, bool]:
         """Return the relations of a body's results to the elements of its active parameters.
 
         These stand one after another as the columns. Also whether an index was not known.
@@ -109,7 +121,7 @@ class Flow:
         for count, is_active in zip(counts, active):
             operands.append(whole[start : start + count] if is_active else None)
             start += count
-        flow = self.inner(body, given)
+        flow = self.inner(body, given, matrices=matrices)
         return flow.run(operands), flow.missed
 
     def shape(self, value: Value) -> tuple[int, ...]:

@@ -29,7 +29,8 @@ def _call(flow: Flow, node: Node, relations: Relations) -> Relations:
 def _within(
     flow: Flow, body: Function, operands: Sequence[Value], relations: Relations
 ) -> Relations:
-    inner = flow.inner(body, flow.readers(operands), flow.constants(operands))
+    matrices = flow.zeros.readers(operands)
+    inner = flow.inner(body, flow.readers(operands), flow.constants(operands), matrices)
     found = inner.run(relations)
     flow.missed |= inner.missed
     return found
@@ -103,8 +104,9 @@ class _Loop(NamedTuple):
         """
         active = [relation is not None for relation in self.relations]
         outer = {i: read for i, read in self.flow.readers(self.operands).items() if i < self.consts}
+        matrices = self.flow.zeros.readers(self.operands[: self.consts])
         while True:
-            found, missed = self.flow.local(self.body, active, outer)
+            found, missed = self.flow.local(self.body, active, outer, matrices)
             more = [
                 self.consts + i
                 for i in range(self.carries)
@@ -214,6 +216,7 @@ def _step_by_step(loop: _Loop, steps: Sequence[int]) -> Relations:
     readers = flow.readers(loop.operands)
     known: dict[int, Any] = {i: read() for i, read in readers.items() if i >= loop.consts}
     constants = flow.constants(loop.operands)
+    matrices = flow.zeros.readers(loop.operands[: loop.consts])
     carries = loop.start()
     rows: list[dict[int, Relation]] = [{} for _ in loop.body.results[loop.carries :]]
     for step in steps:
@@ -221,7 +224,7 @@ def _step_by_step(loop: _Loop, steps: Sequence[int]) -> Relations:
         for i, array in known.items():
             at = array if i < loop.end else array[step]
             given[i] = partial(np.asarray, at)
-        inner = flow.inner(loop.body, given, constants)
+        inner = flow.inner(loop.body, given, constants, matrices)
         found = inner.run([*loop.relations[: loop.consts], *carries, *loop.rows(step)])
         flow.missed |= inner.missed
         carries = list(found[: loop.carries])

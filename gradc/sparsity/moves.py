@@ -31,7 +31,17 @@ def _moved(flow: Flow, node: Node, relations: Relations) -> Relations:
     return [taken(stacked([one for one in relations if one is not None]), source)]
 
 
-for _name in ("broadcast", "reshape", "transpose", "concatenate", "slice", "pad", "set_slice"):
+for _name in (
+    "broadcast",
+    "reshape",
+    "transpose",
+    "concatenate",
+    "stack",
+    "slice",
+    "element",
+    "pad",
+    "set_slice",
+):
     RULES[_name] = _moved
 
 
@@ -44,12 +54,12 @@ def _select(flow: Flow, node: Node, relations: Relations) -> Relations:
 
 
 def _mul(flow: Flow, node: Node, relations: Relations) -> Relations:
-    """Leave out what a constant factor makes zero."""
+    """Leave out what a factor makes zero that is known to."""
     found = elementwise(flow, node, relations)
     for operand in node.operands:
-        factor = flow.known.constant(operand)
-        if factor is not None and not factor.all():
-            found = [_of_rows([(found[0], factor != 0)])]
+        others = flow.zeros.others(operand)
+        if others is not None and not others.all():
+            found = [_of_rows([(found[0], others)])]
     return found
 
 

@@ -59,10 +59,10 @@ def _through(
     (x, mine), (y, others) = one, other
     result = parse_spec(spec)[2]
     sizes = dict(zip(others, flow.shape(y))) | dict(zip(mine, flow.shape(x)))
-    factor = flow.known.constant(y)
+    others_than_zero = flow.zeros.others(y)
     condition = condition_of(spec)
-    if condition is not None or (factor is not None and not factor.all()):
-        return _of_products(flow, spec, relation, one, other, factor)
+    if condition is not None or (others_than_zero is not None and not others_than_zero.all()):
+        return _of_products(flow, spec, relation, one, other, others_than_zero)
     # every product counts: first what is summed is joined, then what x lacks is repeated
     kept = [i for i, label in enumerate(mine) if label in result]
     shape = flow.shape(x)
@@ -82,13 +82,13 @@ def _of_products(
     relation: Relation,
     one: tuple[Value, str],
     other: tuple[Value, str],
-    factor: Array | None,
+    counted: Array | None,
 ) -> Relation:
     """Return what one operand brings in where only some products count."""
     (x, mine), (y, others) = one, other
     result = parse_spec(spec)[2]
     sizes = dict(zip(others, flow.shape(y))) | dict(zip(mine, flow.shape(x)))
-    counted = np.ones(flow.shape(y), np.bool_) if factor is None else factor != 0
+    counted = np.ones(flow.shape(y), np.bool_) if counted is None else counted
     at = dict(zip(others, np.nonzero(counted)))
     free = [label for label in mine if label not in others]
     repeats = math.prod(sizes[label] for label in free)

@@ -59,12 +59,45 @@ def two(x: Any) -> Any:
     return np.concatenate([one, other])
 
 
+def fluxes(x: Any) -> Any:
+    """Return what goes into cells through the faces between them."""
+    out = 0.1 * x
+    for k in range(len(x) - 1):
+        flux = x[k] * np.sin(x[k + 1])
+        out[k] -= flux
+        out[k + 1] = flux + out[k + 1]
+    return out
+
+
+def in_pairs(x: Any) -> Any:
+    out = np.zeros(len(x) + 1)
+    for k in range(len(x) // 2):
+        out[k] = x[2 * k] ** 2  # which the second one of an earlier step may have written
+        out[2 * k + 1] = x[k] * x[2 * k + 1]
+    return out
+
+
+def put_then_added(x: Any) -> Any:
+    out = np.zeros(len(x) + 1)
+    for k in range(len(x)):
+        out[k] = x[k] ** 2  # what was added here goes away
+        out[k + 1] += x[k]
+    return out
+
+
+def taken_from_a_number(x: Any) -> Any:
+    out = np.ones(4)
+    for k in range(len(x) - 1):
+        out[AT[k] % 4] = x[k] * x[k + 1] - out[AT[k] % 4]
+    return out
+
+
 def is_by_terms(compiled: Any) -> bool:
     plans = [plan for plans in compiled._plans._plans.values() for plan in plans]
     return all(plan.making.passes is None for plan in plans)
 
 
-@pytest.mark.parametrize("function", [each, over_values, added, rows, two])
+@pytest.mark.parametrize("function", [each, over_values, added, rows, two, fluxes, in_pairs])
 def test_loops_that_only_write_go_by_terms(function: Any) -> None:
     compiled = gradc.compile(function)
     values = compiled.jacobian_values(POINT)
@@ -77,12 +110,13 @@ def test_loops_that_only_write_go_by_terms(function: Any) -> None:
     np.testing.assert_allclose(values, by_passes, rtol=1e-14, atol=1e-15)
 
 
-def test_a_loop_that_reads_what_it_writes_is_right_anyhow() -> None:
-    compiled = gradc.compile(over_others)
+@pytest.mark.parametrize("function", [over_others, put_then_added, taken_from_a_number])
+def test_a_loop_that_reads_what_it_writes_is_right_anyhow(function: Any) -> None:
+    compiled = gradc.compile(function)
     at = compiled.jacobian_structure(POINT)
-    np.testing.assert_allclose(
-        compiled.jacobian_values(POINT), compiled.jacobian(POINT)[at], rtol=1e-14
-    )
+    dense = compiled.jacobian(POINT)
+    np.testing.assert_allclose(compiled.jacobian_values(POINT), dense[at], rtol=1e-14)
+    assert np.count_nonzero(dense[at]) == np.count_nonzero(dense)
 
 
 def test_hessians_of_sums_of_what_loops_have_written() -> None:
@@ -130,6 +164,11 @@ def test_branches_of_a_step_are_those_of_its_number(function: Any) -> None:
     found = compiled.jacobian(POINT, sparse=True)
     np.testing.assert_allclose(found.toarray(), compiled.jacobian(POINT), rtol=1e-13)
     assert found.nnz <= 3 * len(POINT) - 2
+
+
+def test_long_loops_that_only_write_are_looked_at_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "_MOST_OPS", 0)
+    assert gradc.compile(fluxes).sparsity(np.ones(400)).nnz == 3 * 400 - 2
 
 
 def test_long_loops_are_not_taken_to_be_dense(monkeypatch: pytest.MonkeyPatch) -> None:

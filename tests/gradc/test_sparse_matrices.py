@@ -297,3 +297,16 @@ def test_beside_distributions() -> None:
 
     x = np.linspace(-1, 1, 4)
     np.testing.assert_allclose(gradc.compile(both)(x), both(x), rtol=1e-14)
+
+
+def test_calls_do_not_transpose_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = sp.csr_array(np.triu(np.ones((4, 4))))
+    compiled = gradc.compile(lambda x: matrix @ np.sin(matrix.T @ x))
+    x = np.linspace(0.0, 1.0, 4)
+    wanted = compiled(x)
+
+    def transposed(*given: object, **more: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(sp.csr_array, "transpose", transposed)
+    np.testing.assert_array_equal(compiled(x), wanted)

@@ -18,7 +18,14 @@ from gradc.calls.signature import Bound, Wrt, leaves_of
 from gradc.calls.sparse_preconditions import check_matrix, check_sizes, only_leaf
 from gradc.requests.options import Options
 from gradc.requests.request import Request
-from gradc.runtime.derivative_pattern import Made, Making, making_of, numbers, pattern_of
+from gradc.runtime.derivative_pattern import (
+    Made,
+    Making,
+    looked_at,
+    making_of,
+    numbers,
+    pattern_of,
+)
 from gradc.runtime.prepared import Prepared
 from gradc.runtime.quick_call import Call
 from gradc.runtime.specialize import collector_paused, working
@@ -27,7 +34,7 @@ from gradc.sparsity.compression import seeds
 from gradc.sparsity.placement import Placement
 from gradc.sparsity.relation import Relation
 from gradc.sparsity.seeds import BySeeds, ByTerms
-from gradc.tracing.captured.captures import SameElements, are_equal
+from gradc.tracing.captured.captures import SameElements, SameZeros, are_equal
 from gradc.tracing.captured.traced import Traced
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import Array, Type
@@ -85,7 +92,8 @@ class Plan:
     ----------
     traced: the function, whose guards must hold.
     shapes: of the captured arrays.
-    looked: the integers that the pattern hangs on, by the leaf or, after these, the capture.
+    looked: the integers that the pattern hangs on, and where matrices are other than zero, by the
+        leaf or, after these, the capture.
     stays: guards of them; None where some are arguments.
     pattern: in canonical form.
     making: how its elements are made.
@@ -151,7 +159,7 @@ class Plan:
             return False
         arrays = [*leaves, *captured]
         return self.shapes == tuple(array.shape for array in captured) and all(
-            are_equal(arrays[i], array) for i, array in self.looked.items()
+            are_equal(looked_at(arrays[i]), array) for i, array in self.looked.items()
         )
 
 
@@ -331,7 +339,9 @@ class Plans:
         captured = [capture.read() for capture in traced.captures]
         looked: dict[int, Array] = {}
         arrays = [*fixed.leaves, *captured]
-        found = pattern_of(traced.function, asked.of, leaf, owner.options, arrays, looked)
+        found = pattern_of(
+            traced.function, asked.of, leaf, owner.options, arrays, looked, len(captured)
+        )
         request = Request(asked.of, (leaf,), asked.mode, owner.options)
         making = making_of(found, traced.function, request, arrays, looked)
         types = traced.function.param_types[leaf], traced.function.result_types[0]
@@ -362,9 +372,11 @@ class Plans:
         dtype = types[0].dtype.numpy
         first = len(bound.leaves)
         stays = tuple(
-            SameElements(traced.captures[i - first].name, array, traced.captures[i - first].fetch)
+            (SameZeros if capture.type.dtype.is_float else SameElements)(
+                capture.name, array, capture.fetch
+            )
             for i, array in looked.items()
-            if i >= first
+            if i >= first and (capture := traced.captures[i - first])
         )
         known = stays if len(stays) == len(looked) else None
         return Plan(traced, shapes, looked, known, found, making, given, dtype, formed)
@@ -382,7 +394,8 @@ def pattern_of_spec(owner: Owner, specs: Sequence[str], of: str, wrt: Wrt) -> Re
     captured = [capture.read() for capture in traced.captures]
     unknown = [None] * (len(function.params) - len(captured))
     leaf = only_leaf(owner.__name__, of, request.wrt)
-    return pattern_of(function, of, leaf, owner.options, [*unknown, *captured], {})
+    arrays = [*unknown, *captured]
+    return pattern_of(function, of, leaf, owner.options, arrays, {}, len(captured))
 
 
 def _by_first_leaves(looked: Mapping[int, Array], fixed: Bound, bound: Bound) -> dict[int, Array]:

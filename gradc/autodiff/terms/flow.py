@@ -19,7 +19,7 @@ Terms: TypeAlias = Sequence[Term]
 Rule: TypeAlias = Callable[["Flow", Node, Sequence[Terms]], Terms]
 
 # So many terms of one value are followed; more are a sign that it is not sparse.
-_MOST_TERMS = 256
+_MOST_TERMS = 1024
 
 
 class Flow:
@@ -289,7 +289,9 @@ def _contract(flow: Flow, node: Node, terms: Sequence[Terms]) -> Terms:
         products = build.full(shape, 0, one.type.dtype)
         summed_up = build.reduce_sum(products, range(len(result), len(every))).node
         found = [term.placed(Placing(summed_up, 0, products.type)) for term in found]
-    return flow.worked(*found)
+    # the coefficients of what had none are those of the other operand, which are there
+    flow.worked(*[made for made, term in zip(found, terms[which]) if term.factor is not None])
+    return found
 
 
 def _spread(x: Value, labels: Sequence[str], every: list[str], shape: tuple[Size, ...]) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from gradc.autodiff.batching import batch
 from gradc.autodiff.parameters import parameters
@@ -21,12 +22,20 @@ class Write(NamedTuple):
     part: Value
     indices: tuple[Value, ...]
     axes: Axes
+    is_negative: bool = False
 
-    def into(self, x: Value, part: Value, indices: Sequence[Value]) -> Value:
-        """Return an array with the parts of all steps written into it."""
-        if self.adds:
-            return build.scatter_add(x, part, indices, self.axes)
-        return build.scatter_set(x, part, indices, self.axes)
+    def is_like(self, other: Write) -> bool:
+        """Whether both can be elements of one update."""
+        same = self.adds == other.adds and self.axes == other.axes
+        return same and [x.type for x in self.values] == [x.type for x in other.values]
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The part and the indices."""
+        return (self.part, *self.indices)
+
+
+Writes: TypeAlias = tuple[Write, ...]  # those of a step into one array, in their order
 
 
 def open_writes(function: Function) -> Function:
@@ -64,36 +73,47 @@ def _handed_on(node: Node) -> Sequence[Value]:
     return body.params[first : first + attributes["carries"]]
 
 
-def _writes(node: Node) -> list[Write] | None:
+def _writes(node: Node) -> list[Writes] | None:
     """Return what a step does to what is handed on, None where it does anything else."""
     body: Function = node.attributes["body"]
     found = []
     for before, after in zip(_handed_on(node), body.results):
-        update = after.node
-        if update.op.name not in ("scatter_set", "scatter_add") or update.operands[0] is not before:
+        writes: list[Write] = []
+        while after is not before:
+            update = after.node
+            if update.op.name not in ("scatter_set", "scatter_add"):
+                return None
+            have, part, *indices = update.operands
+            write = Write(
+                update.op.name == "scatter_add", part, tuple(indices), update.attributes["axes"]
+            )
+            writes.insert(0, write if write.adds else _adding(have, write))
+            after = have
+        if not writes or any(not write.is_like(writes[0]) for write in writes):
             return None
-        _, part, *indices = update.operands
-        adds, axes = update.op.name == "scatter_add", update.attributes["axes"]
-        added = None if adds else _added(before, part, tuple(indices), axes)
-        found.append(Write(adds or added is not None, added or part, tuple(indices), axes))
+        found.append(tuple(writes))
     return found
 
 
-def _added(x: Value, part: Value, indices: tuple[Value, ...], axes: Axes) -> Value | None:
-    """Return what is added to one element of x, if that is what is put there."""
-    if part.op.name != "add" or indices[0].type.rank:
-        return None
-    for have, added in (part.operands, part.operands[::-1]):
+def _adding(x: Value, write: Write) -> Write:
+    """Return what is put into one element of x as something that is added to it, if it is that."""
+    part, indices, axes = write.part, write.indices, write.axes
+    if part.op.name not in ("add", "sub") or indices[0].type.rank:
+        return write
+    one, other = part.operands
+    sides = [(one, other)] if part.op.name == "sub" else [(one, other), (other, one)]
+    for have, added in sides:
         read = have.node
-        if read.op.name == "gather" and read.operands == (x, *indices):
-            return added if read.attributes["axes"] == axes else None
-    return None
+        is_here = read.op.name == "gather" and read.operands == (x, *indices)
+        if is_here and read.attributes["axes"] == axes:
+            return Write(True, added, indices, axes, part.op.name == "sub")
+    return write
 
 
-def _wanted(node: Node, writes: Sequence[Write]) -> list[Value]:
+def _wanted(node: Node, writes: Sequence[Writes]) -> list[Value]:
     """Return the parts and indices of all writes, and what a step gives for its row."""
     body: Function = node.attributes["body"]
-    wanted = [value for write in writes for value in (write.part, *write.indices)]
+    wanted = [value for every in writes for write in every for value in write.values]
     return [*wanted, *body.results[len(writes) :]]
 
 
@@ -106,13 +126,27 @@ def _at_once(node: Node, operands: list[Value]) -> Sequence[Value]:
     given = [*operands[:consts], *operands[consts + carries :]]
     made = iter(build.active().inline(wide, given))
     found = []
-    for write, start in zip(writes, operands[consts : consts + carries]):
-        part, *indices = (next(made) for _ in range(1 + len(write.indices)))
-        found.append(write.into(start, part, indices))
+    for every, start in zip(writes, operands[consts : consts + carries]):
+        given_by_step = []
+        for write in every:
+            part, *indices = (next(made) for _ in write.values)
+            given_by_step.append((build.neg(part) if write.is_negative else part, *indices))
+        part, *indices = map(_in_turn, zip(*given_by_step))
+        update = build.scatter_add if every[0].adds else build.scatter_set
+        found.append(update(start, part, indices, every[0].axes))
     return [*found, *made]
 
 
-def _parts(node: Node, writes: Sequence[Write]) -> Function:
+def _in_turn(arrays: Sequence[Value]) -> Value:
+    """Return arrays with a row for each step as one: the rows of a step follow one another."""
+    if len(arrays) == 1:
+        return arrays[0]
+    length, *shape = arrays[0].type.shape
+    whole = build.stack(arrays, (length, len(arrays), *shape), (1,))
+    return build.reshape(whole, (length * len(arrays), *shape))
+
+
+def _parts(node: Node, writes: Sequence[Writes]) -> Function:
     """Return a step's function of consts and rows alone: what it writes, and where."""
     body: Function = node.attributes["body"]
     handed_on = set(_handed_on(node))

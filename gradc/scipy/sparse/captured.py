@@ -63,7 +63,7 @@ def captured(
         arrays[0],
         Structure(_shape(value), arrays[1], arrays[2], known),
         value.format not in ("dia", "bsr"),
-        outside(),
+        outside,
     )
 
 

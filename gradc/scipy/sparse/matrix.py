@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,8 +34,8 @@ class SparseMatrix:
     data: the traced numbers.
     structure: where they are.
     is_stored: whether this is how a matrix of this format stores them.
-    outside: what stands for it if it is one outside of the function, and answers all other
-        questions; None for one that the function has made.
+    outside: returns what stands for it if it is one outside of the function, and answers all other
+        questions, which are read anew by each call; None for one that the function has made.
     """
 
     _fields: ClassVar = (
@@ -54,7 +55,7 @@ class SparseMatrix:
         elements: Any,
         structure: Structure,
         is_stored: bool = True,
-        outside: Any = None,
+        outside: Callable[[], Any] | None = None,
     ) -> None:
         self.name = name
         self.is_array = is_array
@@ -111,7 +112,7 @@ class SparseMatrix:
     def nnz(self) -> Any:
         """How many elements are stored."""
         if self.outside is not None:
-            return self.outside.nnz
+            return self.outside().nnz
         return (self.elements if self.is_stored else self._distinct("nnz")).shape[0]
 
     size = nnz
@@ -168,7 +169,7 @@ class SparseMatrix:
         if name in _OF_ELEMENTS:
             return lambda: self._of_elements(name)
         if self.outside is not None:
-            return getattr(self.outside, name)
+            return getattr(self.outside(), name)
         raise self._unsupported(name)
 
     def _unsupported(self, what: str) -> TraceError:
@@ -182,7 +183,7 @@ class SparseMatrix:
         """Return a part of a matrix that is outside of the function."""
         if self.outside is None:
             raise self._unsupported("a part")
-        return self.outside[key]
+        return self.outside()[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise self._unsupported("assignment into parts")
@@ -198,12 +199,13 @@ class SparseMatrix:
     @property
     def T(self) -> SparseMatrix:
         """The transposed matrix."""
+        outside = self.outside
         return self._like(
             name=f"{self.name}.T",
             format=_TURNED.get(self.format, self.format),
             structure=self.structure.transposed,
             is_stored=self.is_stored and self.format in (*_TURNED, "coo"),
-            outside=None if self.outside is None else self.outside.T,
+            outside=None if outside is None else lambda: outside().T,
         )
 
     def transpose(self, axes: Any = None, copy: bool = False) -> SparseMatrix:
@@ -426,9 +428,8 @@ class SparseMatrix:
 
     def trace(self, offset: int = 0) -> Any:
         """Return the sum of a diagonal."""
-        return numpy.sum(numpy.where(
-            self.structure.columns - self.structure.rows == offset, self.elements, 0
-        ))  # fmt: skip
+        is_there = self.structure.columns - self.structure.rows == offset
+        return numpy.sum(numpy.where(is_there, self.elements, 0))
 
     def toarray(self, order: Any = None, out: Any = None) -> Any:
         """Return the dense array."""

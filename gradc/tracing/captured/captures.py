@@ -99,3 +99,11 @@ class SameElements(Guard):
     def accepts(self, now: Any) -> bool:
         """Whether it is an array of the same elements."""
         return isinstance(now, np.ndarray) and are_equal(now, self.value)
+
+
+class SameZeros(SameElements):
+    """A matrix reached by name of which is known where it is other than zero."""
+
+    def accepts(self, now: Any) -> bool:
+        """Whether it is an array with zeros in the same places."""
+        return isinstance(now, np.ndarray) and are_equal(now != 0, self.value)
