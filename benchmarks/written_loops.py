@@ -27,20 +27,24 @@ TURNS = 15
 LEAST = 0.01  # seconds that a turn takes
 
 
+def taken(call: Callable[[], Any], repeats: int) -> float:
+    """Return the CPU time of so many calls."""
+    start = time.process_time()
+    for _ in range(repeats):
+        call()
+    return time.process_time() - start
+
+
 def least(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
     """Return the least CPU time of each call, taken by turns."""
-    repeats, found = {}, dict.fromkeys(calls, math.inf)
+    repeats, found = dict.fromkeys(calls, 1), dict.fromkeys(calls, math.inf)
     for name, call in calls.items():
-        call()
-        start = time.process_time()
-        call()
-        repeats[name] = max(1, int(LEAST / max(time.process_time() - start, 1e-7)))
+        taken(call, 5)  # the first ones compile
+        while taken(call, repeats[name]) < LEAST:
+            repeats[name] *= 2
     for _ in range(TURNS):
         for name, call in calls.items():
-            start = time.process_time()
-            for _ in range(repeats[name]):
-                call()
-            found[name] = min(found[name], (time.process_time() - start) / repeats[name])
+            found[name] = min(found[name], taken(call, repeats[name]) / repeats[name])
     return found
 
 
