@@ -23,7 +23,6 @@ from gradc.rules import Kind, Rule, Simplify, SkipZeros, Stabilise
 from gradc.rules.final.finish import Finish
 from gradc.rules.in_force import entries, of_known_sizes
 from gradc.rules.series import ContinueGuards, ExpandSeries, SettleGuards
-from gradc.sparsity.seeds import Terms
 from gradc_ir.core.graph import Function
 from gradc_ir.elements.take_apart import TakeApart
 from gradc_ir.errors import DTypeError, ShapeError
@@ -31,7 +30,7 @@ from gradc_ir.graphs.subgraph import chosen_results, drop_results, joined_result
 from gradc_ir.passes import (
     Canonicalize,
     HoistInvariants,
-    NarrowLoops,
+    NarrowAxes,
     RecoverFinite,
     RelayoutInvariants,
     RemoveDeadNodes,
@@ -99,7 +98,7 @@ def _simplify(options: Options, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]
         _rules(options),
         *more,
         # a value that no step computes must not be found not to be finite
-        *(() if options.debug_nans else (NarrowLoops(), HoistInvariants())),
+        *(() if options.debug_nans else (NarrowAxes(), HoistInvariants())),
         # a loop may be left of which each step hands on the same
         SimplifyControl(),
         RemoveDeadNodes(),
@@ -296,6 +295,8 @@ def _value_and_grad(function: Function, wrt: tuple[int, ...]) -> Function:
 
 
 def _jacobian(function: Function, request: Request) -> Function:
+    from gradc.sparsity.seeds import Terms  # which gradients do without
+
     if isinstance(request.mode, Terms):
         from gradc.autodiff.terms.leaves import by_terms  # which sparse Jacobians are made by
 

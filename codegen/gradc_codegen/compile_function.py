@@ -121,9 +121,11 @@ class Compilation:
     @cached_property
     def divisions(self) -> list[Division]:
         """What became of the outermost loops when they were divided into tasks."""
-        from gradc_codegen.threads.divide import divide
+        if self.threads <= 1 and not self.has_runner:
+            return []
+        from gradc_codegen.threads.divide import divide  # one thread does without
 
-        return divide(self._scheduled) if self.threads > 1 or self.has_runner else []
+        return divide(self._scheduled)
 
     @property
     def nest(self) -> LoopNest:

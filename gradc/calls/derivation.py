@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,10 +12,12 @@ from gradc.calls.preconditions import TracedLike, check_value
 from gradc.calls.signature import Wrt
 from gradc.requests.options import Options
 from gradc.requests.request import Request
-from gradc.sparsity.seeds import Seeds, Terms
 from gradc.tracing.captured.top import is_tracing
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.errors import UnconnectedGradientError
+
+if TYPE_CHECKING:
+    from gradc.sparsity.seeds import Seeds, Terms
 
 OF_A_SCALAR = ("grad", "value_and_grad", "hvp", "hessian")
 # Along arguments that are no floats these have nothing, where the others refuse them.

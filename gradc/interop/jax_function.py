@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from gradc.native.native import Native, capsule_of
 from gradc.native.needs import needed
 from gradc.runtime.specialize import working
 from gradc_codegen.abi import Signature
-from gradc_codegen.hosts.xla_handler import handler_name, handler_text
+from gradc_codegen.hosts.xla_handler import handler_name, handler_text, keeps_scratch
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import DTypeError, ExportError
@@ -33,7 +34,7 @@ class _Kernel(NamedTuple):
 
     target: str
     results: tuple[Type, ...]
-    scratch: int
+    scratch: int  # bytes that XLA has to give it
 
 
 class _Call:
@@ -68,14 +69,14 @@ class _Call:
         with working():
             plain = Native(self._entry, blas=blas)
             scratch = plain.worksize()
-            text = handler_text(self.flat.name, self.signature, scratch > 0)
+            text = handler_text(self.flat.name, self.signature, scratch, sys.platform == "linux")
             native = Native(self._entry, blas=blas, more=[text])
         address = native.code.address(handler_name(self.flat.name))
         target = f"gradc_{next(_serial)}_{self.flat.name}"
         capsule = capsule_of(address, "xla._CUSTOM_CALL_TARGET", native.code)
         jax_ffi.register_ffi_target(target, capsule, platform="cpu")
         _registered.append((capsule, native))
-        return _Kernel(target, self.types, scratch)
+        return _Kernel(target, self.types, 0 if keeps_scratch(scratch) else scratch)
 
 
 # -- primitives ------------------------------------------------------------------------------------

@@ -7,10 +7,10 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gradc.requests.options import Options
-from gradc.sparsity.seeds import Seeds, Terms
 from gradc_ir.classes.quick import dataclass
 
 if TYPE_CHECKING:
+    from gradc.sparsity.seeds import Seeds, Terms
     from gradc_ir.core.graph import Function
 
 KINDS = ("value", "grad", "value_and_grad", "jvp", "vjp", "hvp", "jacobian", "hessian")

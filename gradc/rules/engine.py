@@ -135,7 +135,7 @@ def rule(
     ``examples`` to the proofs).
     """
     left = text.partition("=>")[0] if build is not None else text
-    pattern = PatternRule(name, left, when=when, build=build)
+    pattern = PatternRule(name, left, when=when, build=build, known=True)
     apply, ops, may_match = pattern.apply, pattern.root_ops, pattern.may_match
     return Rule(name, text, kind, reason, apply, ops, may_match=may_match, **claims)
 

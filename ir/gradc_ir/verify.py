@@ -11,7 +11,6 @@ from gradc_ir.core.op import TABLE, Op
 from gradc_ir.core.sizes import Expr
 from gradc_ir.core.types import Type, Types
 from gradc_ir.errors import GradcError, VerifyError
-from gradc_ir.text.printer import print_node
 
 
 def verify(
@@ -159,6 +158,8 @@ class _Verifier:
 
 def _text(function: Function, node: Node) -> str:
     """Return the node's line of text; a broken node may have none."""
+    from gradc_ir.text.printer import print_node  # only an error needs it
+
     try:
         return print_node(function, node)
     except (KeyError, TypeError, IndexError, AttributeError):

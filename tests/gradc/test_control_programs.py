@@ -20,7 +20,7 @@ from gradc_ir.passes import (
     Canonicalize,
     FoldConstants,
     HoistInvariants,
-    NarrowLoops,
+    NarrowAxes,
     RemoveDeadNodes,
     SimplifyControl,
 )
@@ -30,7 +30,7 @@ from tests.control_programs import control_program
 
 PASSES: tuple[Callable[[Function], Function], ...] = (
     SimplifyControl(),
-    NarrowLoops(),
+    NarrowAxes(),
     HoistInvariants(),
     RemoveDeadNodes(),
     Canonicalize(),

@@ -74,7 +74,10 @@ WRITTEN: dict[Any, tuple[str, dict[str, str]]] = {
         {"_nodes": "found", "_structure": "found", "_symbols": "found"},
     ),
     Deferred: ("_types _made_by digest", {}),
-    Node: ("op operands attributes results serial", {"outline": "found when it is asked for"}),
+    Node: (
+        "op operands attributes results serial",
+        {"outline": "found when it is asked for", "right_where": "found when it is verified"},
+    ),
     Value: ("node index type", {"known": "found when it is asked for", "heads": "found, too"}),
     Type: ("dtype shape", {"_hash": "is made of them"}),
     Constant: ("array type", {"_key": "is made of them"}),

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import gradc
+from gradc_codegen.hosts import xla_handler
+from tests.in_threads import in_threads
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 X = np.linspace(0, 1, 5)
@@ -83,6 +85,27 @@ def test_jax_gets_the_bits_of_python(jax: Any) -> None:
     value, slope = gradc.compile(rosen).value_and_grad(X, 2.0)
     assert np.asarray(found[0]).tobytes() == np.asarray(value).tobytes()
     assert np.asarray(found[1]).tobytes() == slope.tobytes()
+
+
+@pytest.mark.parametrize("most", [1 << 26, 0], ids=["kept", "given by XLA"])
+def test_jax_calls_from_several_threads_have_scratch_of_their_own(
+    jax: Any, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(xla_handler, "_MOST_KEPT", most)
+    f = gradc.compile(rosen)
+    in_jax = jax.jit(jax.value_and_grad(gradc.jax_function(f)))
+    rows = np.random.default_rng(0).normal(size=(4, 300_000))
+    wanted = [f.value_and_grad(row, 2.0) for row in rows]
+    wrong: list[int] = []
+
+    def call(i: int) -> None:
+        for _ in range(5):
+            value, gradient = in_jax(jax.numpy.asarray(rows[i]), 2.0)
+            if value != wanted[i][0] or np.any(np.asarray(gradient) != wanted[i][1]):
+                wrong.append(i)
+
+    in_threads(call, range(4))
+    assert not wrong
 
 
 def test_jax_makes_a_number_and_its_gradient_in_one_kernel(jax: Any) -> None:

@@ -182,3 +182,14 @@ def test_work_is_linear_in_the_length() -> None:
 def test_depth_is_no_problem() -> None:
     program = chain(5_000)
     assert parse_function(print_function(program)) == program
+
+
+def test_what_is_known_is_read_when_it_is_needed() -> None:
+    broken = PatternRule("test", "exp(log(?x)) => nothing(?x)", known=True)
+    assert broken.root_ops == frozenset({"exp"})
+    with pytest.raises(RuleError, match="no op is called nothing"):
+        broken.right  # noqa: B018
+    with pytest.raises(RuleError, match="no op is called nothing"):
+        PatternRule("test", "exp(log(?x)) => nothing(?x)")
+    # an op between is read at once
+    assert PatternRule("test", "log(?x) + log(?y) => log(?x * ?y)", known=True).root_ops == {"add"}

@@ -12,7 +12,6 @@ import importlib
 import os
 import platform
 import sys
-import sysconfig
 import types
 from typing import Any
 
@@ -120,7 +119,7 @@ def is_known() -> bool:
     """Whether objects lie in memory as this file says, tried on real ones."""
     if (
         platform.python_implementation() != "CPython"
-        or sysconfig.get_config_var("Py_GIL_DISABLED")
+        or "free-threading build" in sys.version
         or ctypes.sizeof(ctypes.c_void_p) != 8
         or ctypes.sizeof(ctypes.c_long) != 8
         or sys.byteorder != "little"

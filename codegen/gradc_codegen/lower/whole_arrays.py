@@ -11,7 +11,6 @@ from functools import cached_property
 from gradc_codegen.abi import Status
 from gradc_codegen.arrays.whole_array_ops import WHOLE, arrays_of
 from gradc_codegen.arrays.whole_array_site import Site
-from gradc_codegen.lower.control.control import Control
 from gradc_codegen.lower.lowering import Bounds, Lowering
 from gradc_codegen.lower.outputs import Outputs
 from gradc_codegen.nest.carry_storage import left_open
@@ -60,6 +59,8 @@ class WholeArrays:
         scratch = tuple(map(elements.pointer, self._plan.scratch[statement]))
         bodies = self._nest.bodies.get(node)
         if bodies is not None:
+            from gradc_codegen.lower.control.control import Control  # loops, branches and calls
+
             shares = self._nest.shares
             control = Control(lowering, node, bodies, shares, scratch, self._left_open)
             for value, register in control.write(bounds).items():

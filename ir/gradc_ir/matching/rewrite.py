@@ -7,6 +7,8 @@ Rules are chosen by the op of a value and the ops of its operands, so that many 
 
 from __future__ import annotations
 
+import functools
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -71,6 +73,10 @@ class FunctionRule:
         return f"<rule {self.name}>"
 
 
+# The op of a left side that is written as the call of it.
+_HEAD = re.compile(r"(\w+)\([^+*/]*\)\s*(?:=>|$)")
+
+
 class PatternRule:
     """A rule that is a text of two patterns, or a left one and a function of the match.
 
@@ -80,6 +86,8 @@ class PatternRule:
     text: ``"left => right"``, or only ``"left"`` when ``build`` is given.
     when: the guard: whether the rule holds for a match; it must answer no when it does not know.
     build: a function of the match to the replacement, None for none.
+    known: whether the text is known to be right: then it is read when a value has the op of its
+        left side, which most rules of a list wait for in vain.
     """
 
     def __init__(
@@ -89,12 +97,28 @@ class PatternRule:
         *,
         when: Callable[[Match], bool] | None = None,
         build: Callable[[Match], Value | None] | None = None,
+        known: bool = False,
     ) -> None:
         self.name = name
         self.when = when
         self.build = build
-        self.left, self.right = _sides(text, whole=build is None)
-        self.root_ops = frozenset({self.left.op.name})
+        self._text = text
+        head = _HEAD.match(text) if known else None
+        self.root_ops = frozenset({head[1] if head is not None else self.left.op.name})
+
+    @functools.cached_property
+    def _sides(self) -> tuple[Call, Pattern | None]:
+        return _sides(self._text, whole=self.build is None)
+
+    @functools.cached_property
+    def left(self) -> Call:
+        """What is to be matched."""
+        return self._sides[0]
+
+    @functools.cached_property
+    def right(self) -> Pattern | None:
+        """What is put in its place, None where that is built."""
+        return self._sides[1]
 
     def __repr__(self) -> str:
         return f"<rule {self.name}: {self.left} => {self.right or '...'}>"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from gradc_ir import build
-from gradc_ir.core.builder import rebuilt
-from gradc_ir.core.graph import Function, Node, Value
+from gradc_ir.classes.named import NamedTuple
+from gradc_ir.core.builder import Builder, rebuilt
+from gradc_ir.core.graph import Function, Node, Value, topological
 from gradc_ir.core.sizes import Size, maximum, minimum
-from gradc_ir.passes.reach import LARGE, AxisOfBody, Some, Unfit, place_of_one
+from gradc_ir.graphs.subgraph import closed
+from gradc_ir.passes.reach import LARGE, AxisOfBody, Some, Unfit, place_of_one, some_of
 from gradc_ir.passes.trips import Scan
 from gradc_ir.pipeline import PlainPass
 
@@ -17,7 +19,7 @@ from gradc_ir.pipeline import PlainPass
 _ROUNDS = 3
 
 
-class NarrowLoops(PlainPass):
+class NarrowAxes(PlainPass):
     """Changes no bit of any result.
 
     Of a loop whose steps read neighbours along an axis, and of which some elements are read at
@@ -32,14 +34,18 @@ class NarrowLoops(PlainPass):
 
     def __call__(self, function: Function) -> Function:
         """Return the function with shorter axes in its loops."""
-        if not any(node.op.family == "control" for node in function.nodes):
-            return function
-        function = self._inside(function)
+        if any(node.op.family == "control" for node in function.nodes):
+            function = self._inside(function)
         for _ in range(_ROUNDS):
             windows = _windows(function)
             if not windows:
                 break
             function = _narrowed(function, windows)
+        for _ in range(_ROUNDS):
+            part = _part(function)
+            if part is None:
+                break
+            function = part
         return function
 
     def _inside(self, function: Function) -> Function:
@@ -62,6 +68,10 @@ class NarrowLoops(PlainPass):
             return build.active().apply(node.op, tuple(operands), attributes).results
 
         return rebuilt(function, lambda node: node.op.family == "control", with_bodies)
+
+
+# Elements, and how many before and behind them are spoilt.
+_Need: TypeAlias = tuple[Some, Size, Size]
 
 
 class _Window(NamedTuple):
@@ -109,8 +119,8 @@ class _Window(NamedTuple):
     def _index(self, node: Node, by: Size) -> Value:
         place, dtype = place_of_one(node), node.operands[-1].type.dtype
         assert place is not None
-        if isinstance(self.axis.whole, int):
-            place %= self.axis.whole
+        if isinstance(self.axis.whole, int) and -self.axis.whole <= place < 0:
+            place += self.axis.whole
         if place >= 0:
             assert isinstance(by, int)
             place -= by
@@ -123,6 +133,13 @@ def _windows(function: Function) -> dict[Node, _Window]:
     loops = [node for node in function.nodes if node.op.name == "scan"]
     if not loops:
         return {}
+    takers, whole = _takers(function)
+    found = ((node, _window_of(node, takers, whole)) for node in loops)
+    return {node: window for node, window in found if window is not None}
+
+
+def _takers(function: Function) -> tuple[dict[Value, list[Node]], set[Value]]:
+    """Return what takes some elements of values, and the values that something else reads."""
     takers: dict[Value, list[Node]] = {}
     whole = set(function.results)
     for node in function.nodes:
@@ -131,8 +148,7 @@ def _windows(function: Function) -> dict[Node, _Window]:
             whole.update(node.operands[1:])
         else:
             whole.update(node.operands)
-    found = ((node, _window_of(node, takers, whole)) for node in loops)
-    return {node: window for node, window in found if window is not None}
+    return takers, whole
 
 
 def _window_of(node: Node, takers: Mapping[Value, list[Node]], whole: set[Value]) -> _Window | None:
@@ -144,11 +160,11 @@ def _window_of(node: Node, takers: Mapping[Value, list[Node]], whole: set[Value]
             if node.results[carry] in whole or (param, place) in followed:
                 continue
             try:
-                axis = AxisOfBody(loop.body, len(loop.consts), len(loop.init), carry, place)
+                axis = AxisOfBody(loop.body, (param, place), len(loop.consts), len(loop.init))
+                followed.update(axis.axes.items())
+                window = _window_along(node, loop, axis, takers, whole)
             except Unfit:
                 continue
-            followed.update(axis.axes.items())
-            window = _window_along(node, loop, axis, takers, whole)
             if window is not None:
                 return window
     return None
@@ -168,10 +184,25 @@ def _window_along(
     low, high = step.low.after(last), step.high.after(last)
     before, behind = low - max(step.low.more, 0), high - max(step.high.more, 0)
     needs = [(some, low, high) for some in _taken(node, loop, axis, takers, of_carries=True)]
-    for some in (*axis.taken, *_taken(node, loop, axis, takers, of_carries=False)):
+    rows = _taken(node, loop, axis, takers, of_carries=False)
+    return _window_for(axis, [*needs, *_needs(axis, rows, before, behind)])
+
+
+def _needs(
+    axis: AxisOfBody, taken: Iterable[Some], low: Size = 0, high: Size = 0
+) -> Iterator[_Need]:
+    """Yield what has to be there for what a body takes and puts, and for what else is taken.
+
+    So many elements of carries are spoilt when the body begins.
+    """
+    for some in (*axis.taken, *taken):
         ends = axis.ends[some.value]
-        needs.append((some, ends.low.within(before), ends.high.within(behind)))
-    needs += [(some, 0, 0) for some in axis.put]
+        yield some, ends.low.within(low), ends.high.within(high)
+    yield from ((some, 0, 0) for some in axis.put)
+
+
+def _window_for(axis: AxisOfBody, needs: Sequence[_Need]) -> _Window | None:
+    """Return the window that has what is needed, None where that is most of the axis."""
     if not needs:
         return None
     stop: Size = LARGE
@@ -216,7 +247,7 @@ def _taken(
     for k, place in _results(loop, axis):
         if (k < len(loop.init)) == of_carries:
             for taker in takers.get(node.results[k], ()):
-                yield axis.some(taker, place)._replace(value=loop.body.results[k])
+                yield some_of(taker, place)._replace(value=loop.body.results[k])
 
 
 def _narrowed(function: Function, windows: Mapping[Node, _Window]) -> Function:
@@ -242,23 +273,26 @@ def _narrowed(function: Function, windows: Mapping[Node, _Window]) -> Function:
 
 def _loop_over(window: _Window, loop: Scan) -> Sequence[Value]:
     """Return the results of a loop over a window."""
-    axes, params = window.axis.axes, window.axis.body.params
-
-    def parts(values: Sequence[Value], first: int, further: int = 0) -> list[Value]:
-        own = params[first : first + len(values)]
-        return [
-            window.part(value, axes[param] + further) if param in axes else value
-            for value, param in zip(values, own)
-        ]
-
+    params = window.axis.body.params
     split = len(loop.consts)
     end = split + len(loop.init)
     return loop.on(
         _body_over(window),
-        parts(loop.consts, 0),
-        parts(loop.init, split),
-        parts(loop.rows, end, further=1),
+        _parts(window, loop.consts, params),
+        _parts(window, loop.init, params[split:]),
+        _parts(window, loop.rows, params[end:], further=1),
     )
+
+
+def _parts(
+    window: _Window, values: Sequence[Value], params: Sequence[Value], further: int = 0
+) -> list[Value]:
+    """Return what there is in a window of values, as the parameters have its axis."""
+    axes = window.axis.axes
+    return [
+        window.part(value, axes[param] + further) if param in axes else value
+        for value, param in zip(values, params)
+    ]
 
 
 def _body_over(window: _Window) -> Function:
@@ -292,3 +326,92 @@ def _node_over(window: _Window, node: Node, operands: Sequence[Value]) -> Sequen
 def _with_axis(axis: AxisOfBody, node: Node) -> Value:
     """Return a value of a node that has an axis, the result where it has it."""
     return next(value for value in (*node.results, *node.operands) if value in axis.axes)
+
+
+def _part(function: Function) -> Function | None:
+    """Return the function with what makes one value made for a part of an axis, None for none.
+
+    Of the value, and of what it alone is made of, few elements are read.
+    """
+    takers, whole = _takers(function)
+    for value in reversed(takers):
+        is_made = not value.op.is_leaf and value.op.family != "control"
+        if value in whole or not is_made or len(value.node.results) > 1:
+            continue
+        for axis, size in enumerate(value.type.shape):
+            if not _is_worth_a_look(takers[value], axis, size):
+                continue
+            made = _with_part(function, value, axis, takers[value], whole)
+            if made is not None:
+                return made
+    return None
+
+
+def _is_worth_a_look(takers: Sequence[Node], axis: int, size: Size) -> bool:
+    """Whether a part of an axis may be all that is read."""
+    if isinstance(size, int) and not _is_shorter(LARGE, size):
+        return False
+    start = size
+    stop: Size = 0
+    for taker in takers:
+        some = some_of(taker, axis)
+        start, stop = minimum(start, some.start), maximum(stop, some.stop)
+    return _is_shorter(minimum(stop, size) - maximum(start, 0), size)
+
+
+def _with_part(
+    function: Function, value: Value, place: int, takers: Sequence[Node], whole: set[Value]
+) -> Function | None:
+    body, inputs = _made_of(function, value)
+    try:
+        axis = AxisOfBody(body, (body.results[0], place))
+        taken = [some_of(taker, place)._replace(value=body.results[0]) for taker in takers]
+        window = _window_for(axis, list(_needs(axis, taken)))
+    except Unfit:
+        return None
+    if window is None:
+        return None
+    shorter = _body_over(window)
+    mapping: dict[Value, Value] = {}
+    with Builder.beyond(function.nodes) as builder:
+        for node in function.nodes:
+            lines = function.locations.get(node, ())
+            if node is value.node:
+                parts = _parts(window, [mapping[x] for x in inputs], body.params)
+                (mapping[value],) = builder.inline(shorter, parts)
+            elif node.operands and node.operands[0] is value:
+                with builder.at(lines):
+                    operands = [mapping[operand] for operand in node.operands]
+                    made = window.moved(node, operands, place, window.start)
+                for new in made:
+                    builder.replace(new, lines)
+                mapping.update(zip(node.results, made, strict=True))
+            else:
+                builder.copy(node, mapping, lines)
+        params = [mapping[param] for param in function.params]
+        results = [mapping[result] for result in function.results]
+        return builder.function(function.name, params, results, function.names, function.location)
+
+
+def _made_of(function: Function, value: Value) -> tuple[Function, list[Value]]:
+    """Return a function of what else is read, too, to a value; and what that is."""
+    users: dict[Value, list[Node]] = {}
+    for node in function.nodes:
+        for operand in node.operands:
+            users.setdefault(operand, []).append(node)
+    inner, results = {value.node}, set(function.results)
+    order = topological((), [value])
+    for node in reversed(order):
+        if node.op.name == "param" or node.op.family == "control" or node is value.node:
+            continue
+        read_by = [user for result in node.results for user in users.get(result, ())]
+        if inner.issuperset(read_by) and results.isdisjoint(node.results):
+            inner.add(node)
+    inputs = {
+        operand: None
+        for node in order
+        if node in inner
+        for operand in node.operands
+        if operand.node not in inner
+    }
+    return closed(function, "part", list(inputs), [value]), list(inputs)

@@ -1,4 +1,4 @@
-"""How far the ends of an axis reach into what a step of a loop makes, and what is read of it.
+"""How far the ends of an axis reach into what a body makes, a step of a loop, and what is read.
 
 Where a loop runs over a window of an axis alone, what lies beside the window is missing at its
 borders, and each step spoils some more elements there: as many as it reads to a side. An axis is
@@ -9,10 +9,11 @@ neighbours and have some few elements at either end that are made in another way
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.sizes import Expr, Size, maximum, substitute
+from gradc_ir.core.sizes import Expr, Size, maximum, product, substitute
 from gradc_ir.graphs.rearrange import scalar_constant
 
 Place: TypeAlias = tuple[Value, int]  # an axis of a value
@@ -85,7 +86,7 @@ class Some(NamedTuple):
 
 
 class AxisOfBody:
-    """One axis of a loop's carries, as it goes through the body.
+    """One axis of a value of a body, of a carry if it is a loop's, as it goes through the body.
 
     Raises Unfit where an op of the body does not treat its elements alike.
 
@@ -99,18 +100,18 @@ class AxisOfBody:
         What is taken is as good as what it is put to, at the same end.
     """
 
-    def __init__(self, body: Function, consts: int, carries: int, carry: int, axis: int) -> None:
+    def __init__(self, body: Function, place: Place, consts: int = 0, carries: int = 0) -> None:
         self.body = body
         self._first, self._carries = consts, carries
         self._users: dict[Value, list[Node]] = {}
         for node in body.nodes:
             for operand in node.operands:
                 self._users.setdefault(operand, []).append(node)
-        first = body.params[consts + carry]
+        first, axis = place
         self.whole = first.type.shape[axis]
         self._symbol = _symbol_of(self.whole)
         self.axes: dict[Value, int] = {}
-        self._follow((first, axis))
+        self._follow(place)
         self.taken: list[Some] = []
         self.put: list[Some] = []
         self.sides: dict[Node, str] = {}
@@ -196,13 +197,16 @@ class AxisOfBody:
         elif name == "transpose":
             for axis, place in enumerate(node.attributes["permutation"]):
                 yield [(node.operands[0], place), (result, axis)]
+        elif name == "reshape":
+            yield from _kept_axes(node.operands[0], result)
         elif name in _REDUCTIONS:
             yield from _beside_axes(node.operands[0], result, node.attributes["axes"])
         elif name == "concatenate":
             for axis in range(result.type.rank):
                 is_along = axis == node.attributes["axis"]
                 parts = self._long_part(node, axis) if is_along else node.operands
-                yield [(value, axis) for value in (*parts, result)]
+                if parts:
+                    yield [(value, axis) for value in (*parts, result)]
         elif name in _WINDOWS:
             part, whole = _part_and_whole(node)
             for axis in range(result.type.rank):
@@ -274,7 +278,7 @@ class AxisOfBody:
         if part in self.axes:
             low, high = (0, 0) if node.op.name == "scatter_set" else self._beside_window(node, axis)
             return most([*found, self.ends[part].shifted(low, high)])
-        some = self.some(node, axis)
+        some = some_of(node, axis)
         side = self._side(some, whole.type.shape[axis])
         if side is None:
             self.put.append(some)
@@ -284,20 +288,6 @@ class AxisOfBody:
             return most([*found, Ends(low=Spoilt(least=self._number(some.stop)))])
         high = self._number(whole.type.shape[axis] - some.start)
         return most([*found, Ends(high=Spoilt(least=high))])
-
-    def some(self, node: Node, axis: int) -> Some:
-        """Return what a node takes of a value, or puts into one, along an axis."""
-        part, whole = _part_and_whole(node)
-        if node.op.name in _WINDOWS:
-            start, step = node.attributes["starts"][axis], node.attributes["steps"][axis]
-            last = start + (part.type.shape[axis] - 1) * step
-            low, high = (start, last) if step > 0 else (last, start)
-            return Some(node, whole, low, high + 1)
-        place = place_of_one(node)
-        if place is None or node.attributes["axes"] != (axis,):
-            return Some(node, whole, 0, whole.type.shape[axis])
-        start = place if place >= 0 else whole.type.shape[axis] + place
-        return Some(node, whole, start, start + 1)
 
     def _side(self, some: Some, size: Size) -> str | None:
         """Return at which end of an axis of this size few elements are, "low" or "high"."""
@@ -324,7 +314,7 @@ class AxisOfBody:
             found = frozenset[Node]().union(*(made_of.get(x, ()) for x in node.operands))
             if any(operand in self.axes for operand in node.operands):
                 whole = _part_and_whole(node)[1]
-                side = self._side(self.some(node, self.axes[whole]), self.size(whole))
+                side = self._side(some_of(node, self.axes[whole]), self.size(whole))
                 if side is not None:
                     self.sides[node] = side
                 found |= {node}
@@ -338,7 +328,7 @@ class AxisOfBody:
             source = node.operands[0]
             if source in self.axes and (node in free or node not in self.sides):
                 self.sides.pop(node, None)
-                self.taken.append(self.some(node, self.axes[source]))
+                self.taken.append(some_of(node, self.axes[source]))
 
     def _put_at(self, node: Node, operand: Value, axis: int) -> str | None:
         """Return at which end an operand without the axis becomes a part of what has it."""
@@ -360,11 +350,36 @@ def place_of_one(node: Node) -> int | None:
     return None if place is None or index.type.rank else int(place)
 
 
+def some_of(node: Node, axis: int) -> Some:
+    """Return what a node takes of a value, or puts into one, along an axis."""
+    part, whole = _part_and_whole(node)
+    if node.op.name in _WINDOWS:
+        start, step = node.attributes["starts"][axis], node.attributes["steps"][axis]
+        last = start + (part.type.shape[axis] - 1) * step
+        low, high = (start, last) if step > 0 else (last, start)
+        return Some(node, whole, low, high + 1)
+    place = place_of_one(node)
+    if place is None or node.attributes["axes"] != (axis,):
+        return Some(node, whole, 0, whole.type.shape[axis])
+    start = place if place >= 0 else whole.type.shape[axis] + place
+    return Some(node, whole, start, start + 1)
+
+
 def _part_and_whole(node: Node) -> tuple[Value, Value]:
     """Return of what takes or puts elements those and what they are elements of."""
     if node.op.name in ("slice", "gather"):
         return node.results[0], node.operands[0]
     return node.operands[0 if node.op.name == "pad" else 1], node.results[0]
+
+
+def _kept_axes(source: Value, result: Value) -> Iterator[list[Place]]:
+    """Yield the axes that are one of an operand and of it in a new shape."""
+    before, after = source.type.shape, result.type.shape
+    ends = {(product(after[:axis]), size): axis for axis, size in enumerate(after)}
+    for axis, size in enumerate(before):
+        place = ends.get((product(before[:axis]), size))
+        if place is not None:
+            yield [(source, axis), (result, place)]
 
 
 def _beside_axes(source: Value, result: Value, axes: Sequence[int]) -> Iterator[list[Place]]:

@@ -6,8 +6,9 @@ What is done to a number writes a step; equal steps are made once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import DType
 from gradc_ir.wide_exponents.formulas import Operand, Step
 

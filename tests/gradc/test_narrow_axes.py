@@ -1,4 +1,4 @@
-"""Loops of which few elements are read run over what these are made of, to the same bits."""
+"""What few elements are read of is computed for what these are made of, to the same bits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import gradc
 from gradc.derivatives import jvp, vjp
 from gradc_ir.core.graph import Function
 from gradc_ir.interpreter.interpret import interpret
-from gradc_ir.passes import NarrowLoops
+from gradc_ir.passes import NarrowAxes
 from gradc_ir.verify import verify
 from tests.comparing import assert_same_bits
 
@@ -103,6 +103,31 @@ NARROWED: list[Callable[[Any], Any]] = [
 ]
 
 
+def few_steps(u: Any) -> Any:
+    for _ in range(4):
+        half = u * np.concatenate([np.ones(1), u[:-1]])
+        u = u + 0.1 * np.concatenate([np.ones(2), half[:-2]])
+    return u[-1]
+
+
+def one_of_each(u: Any) -> Any:
+    return np.exp(np.sin(u))[300] * np.sqrt(u)[-1]
+
+
+def a_half(u: Any) -> Any:
+    rows = np.cos(np.stack([u, u * u], axis=1) * np.arange(SIZE)[:, None])
+    return np.sum(rows[100:200] ** 2)
+
+
+def of_what_loops_make(u: Any) -> Any:
+    for _ in gradc.rolled(range(5)):
+        u = u * u[::-1]
+    return np.tanh(u[1:] - u[:-1])[7]
+
+
+STRAIGHT: list[Callable[[Any], Any]] = [few_steps, one_of_each, a_half, of_what_loops_make]
+
+
 def periodic(u: Any) -> Any:
     for _ in range(20):
         u = 0.5 * u + 0.25 * np.roll(u, 1) + 0.25 * np.roll(u, -1)
@@ -141,6 +166,20 @@ def read_in_all_places(u: Any) -> Any:
     return u[150] + u[250]
 
 
+def normalised(u: Any) -> Any:
+    return (np.exp(u) / np.sum(np.exp(u)))[3]
+
+
+def of_halves(u: Any) -> Any:
+    for _ in gradc.rolled(range(5)):
+        u = np.concatenate([u[200:], 0.5 * u[:200]])
+    return np.concatenate([np.sin(u[:200]), np.cos(u[200:])])[5]
+
+
+def most_of_it(u: Any) -> Any:
+    return np.sum(np.exp(u)[:-1] * np.sin(u)[1:])
+
+
 WHOLE: list[Callable[[Any], Any]] = [
     periodic,
     joined,
@@ -148,6 +187,9 @@ WHOLE: list[Callable[[Any], Any]] = [
     scaled,
     along,
     read_in_all_places,
+    normalised,
+    of_halves,
+    most_of_it,
 ]
 
 
@@ -172,33 +214,57 @@ def longest(function: Function) -> int:
     return max(size for size in sizes if isinstance(size, int))
 
 
-@pytest.mark.parametrize("program", NARROWED, ids=lambda program: program.__name__)
-def test_a_part_has_the_bits_of_the_whole(program: Callable[[Any], Any]) -> None:
-    before = traced(program)
-    after = NarrowLoops()(before)
+def computed(function: Function) -> int:
+    """Return the largest size of what is computed outside of loops."""
+    sizes = [
+        value.type.shape[0]
+        for node in function.nodes
+        if node.op.is_elementwise
+        for value in node.results
+        if value.type.shape
+    ]
+    return max(size for size in sizes if isinstance(size, int))
+
+
+def assert_same_bits_of(before: Function, after: Function) -> None:
+    """Compare value, gradient and derivative along a direction of two functions of one array."""
     verify(after)
-    assert longest(after) < SIZE * 3 // 4
-    assert NarrowLoops()(after) is after
     u = drawn()
     assert_same_bits(interpret(after, [u])[0], interpret(before, [u])[0])
-    for found, want in zip(
-        interpret(vjp(after, (0,), seeds="ones"), [u]),
-        interpret(vjp(before, (0,), seeds="ones"), [u]),
-        strict=True,
-    ):
-        assert_same_bits(found, want)
-    tangent = drawn()[::-1].copy()
+    pulled = [interpret(vjp(made, (0,), seeds="ones"), [u])[1] for made in (before, after)]
+    assert_same_bits(*pulled)
+    tangent = u[::-1].copy()
     pushed = [interpret(jvp(made, (0,)), [u, tangent])[1] for made in (before, after)]
     assert_same_bits(*pushed)
+
+
+@pytest.mark.parametrize("program", NARROWED, ids=lambda program: program.__name__)
+def test_a_part_of_a_loop_has_the_bits_of_the_whole(program: Callable[[Any], Any]) -> None:
+    before = traced(program)
+    after = NarrowAxes()(before)
+    assert longest(after) < SIZE * 3 // 4
+    assert_same_bits_of(before, after)
+    assert NarrowAxes()(after) is after
+
+
+@pytest.mark.parametrize("program", STRAIGHT, ids=lambda program: program.__name__)
+def test_a_part_has_the_bits_of_the_whole(program: Callable[[Any], Any]) -> None:
+    before = traced(program)
+    after = NarrowAxes()(before)
+    assert computed(after) < SIZE * 3 // 4
+    assert_same_bits_of(before, after)
+    assert NarrowAxes()(after) is after
 
 
 @pytest.mark.parametrize("program", WHOLE, ids=lambda program: program.__name__)
 def test_what_needs_all_stays(program: Callable[[Any], Any]) -> None:
     before = traced(program)
-    assert NarrowLoops()(before) is before
+    assert NarrowAxes()(before) is before
 
 
-@pytest.mark.parametrize("program", NARROWED[:6], ids=lambda program: program.__name__)
+@pytest.mark.parametrize(
+    "program", [*NARROWED[:6], few_steps, one_of_each], ids=lambda program: program.__name__
+)
 def test_sizes_of_symbols(program: Callable[[Any], Any]) -> None:
     compiled = gradc.compile(program, spec="u: f64[n]")
     for n in (301, 350, 1000):
@@ -240,11 +306,6 @@ def test_random_neighbours(seed: int) -> None:
         return u[place] * v[min(place + 2, SIZE - 1)]
 
     before = traced(program)
-    after = NarrowLoops()(before)
-    verify(after)
+    after = NarrowAxes()(before)
     assert after is not before
-    for made in (before, after):
-        assert interpret(made, [drawn()])[0].shape == ()
-    assert_same_bits(interpret(after, [drawn()])[0], interpret(before, [drawn()])[0])
-    gradients = [interpret(vjp(made, (0,), seeds="ones"), [drawn()])[1] for made in (before, after)]
-    assert_same_bits(*gradients)
+    assert_same_bits_of(before, after)
