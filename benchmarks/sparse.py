@@ -6,11 +6,13 @@ Both tools are given the same text, CasADi as NumPy arrays of its scalar symbols
 elements, the passes that colours would take (CasADi: of its one-sided colouring), the time from the
 function to the first values with nothing kept on disk, and that of one evaluation, which both write
 into arrays that are there: all of the processor's time, the compiler's included. Values are
-compared first. Tools take turns; the least time counts.
+compared first. Tools take turns; the least time counts. ``from C`` is the time of both functions in
+a loop of C, gradc's as it is exported for this processor.
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
 import subprocess
@@ -89,6 +91,8 @@ def arrowhead(x: Any) -> Any:
     return np.concatenate([(x**2).sum(keepdims=True), x[0] * np.sin(x[1:])])
 
 
+# constants of what is exported
+BAKED = ("CAMERA", "PLACE", "FROM", "TO", "CONDUCTANCE", "SUSCEPTANCE")
 CAMERAS, POINTS, SEEN = 10, 200, 1000
 _random = np.random.default_rng(0)
 CAMERA, PLACE = _random.integers(0, CAMERAS, SEEN), _random.integers(0, POINTS, SEEN)
@@ -177,6 +181,7 @@ class Made(NamedTuple):
     places: Any
     passes: int
     seconds: float
+    library: Any = None
 
 
 def spent() -> float:
@@ -233,7 +238,68 @@ def by_casadi(row: Row) -> Made:
     def call(run: Callable[[], Any] = run, kept: Any = kept) -> None:
         run()
 
-    return Made(call, values, (rows, columns), int(passes), seconds)
+    places = rows, columns
+    return Made(call, values, places, int(passes), seconds, ctypes.CDLL(library))
+
+
+LOOPS = r"""
+#include <time.h>
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec * 1e6 + t.tv_nsec * 1e-3;
+}
+double ours(int (*f)(const double *, double *, void *), const double *x,
+            double *v, void *w, int n) {
+    double start = now();
+    for (int i = 0; i < n; i++) f(x, v, w);
+    return (now() - start) / n;
+}
+double theirs(int (*f)(const double **, double **, long long *, double *, int), const double *x,
+              double *v, void *w, int n) {
+    const double *given[] = {x};
+    double *made[] = {v}, start = now();
+    for (int i = 0; i < n; i++) f(given, made, 0, w, 0);
+    return (now() - start) / n;
+}
+"""
+
+
+def from_c(row: Row, derivative: ctypes.CDLL, count: int) -> tuple[float, float]:
+    """Return the times of an evaluation of both in a loop of C, in microseconds."""
+    folder = Path(tempfile.mkdtemp())
+    (folder / "loops.c").write_text(LOOPS)
+    kind = "jac" if row.of == "jacobian" else "hess"
+    name = row.function.__code__.co_varnames[0]
+    made = gradc.compile(row.function).export(
+        "kernel",
+        f"{name}: f64[{len(row.point)}]",
+        of=f"{kind}_sparse",
+        bake=[one for one in row.function.__code__.co_names if one in BAKED],
+        cpu="native",
+        out=folder,
+    )
+    files = [str(folder / "loops.c"), *(str(path) for path in made if path.suffix == ".o")]
+    library = str(folder / "loops.so")
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", *files, "-lm", "-o", library], check=True)
+    loops = ctypes.CDLL(library)
+    loops.ours.restype = loops.theirs.restype = ctypes.c_double
+    size = getattr(loops, f"kernel_{kind}_values_worksize")
+    size.restype = ctypes.c_int64
+    arrays = np.array(row.point), np.zeros(count), np.zeros(max(size(), 1 << 20))
+    given = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+    functions = (
+        (loops.ours, getattr(loops, f"kernel_{kind}_values")),
+        (
+            loops.theirs,
+            derivative.derivative,
+        ),
+    )
+    best = [float("inf")] * 2
+    for _ in range(REPEATS):
+        for i, (loop, function) in enumerate(functions):
+            best[i] = min(best[i], loop(function, *given, 1000))
+    return best[0], best[1]
 
 
 def compared(row: Row, one: Made, other: Made) -> None:
@@ -274,10 +340,11 @@ def main(names: list[str]) -> None:
         alone = functools.partial(gradc.compile(row.function), row.point)
         value = timed({"value": alone})["value"]
         us, them = times["gradc"] * 1e6, times["casadi"] * 1e6
+        c_us, c_them = from_c(row, theirs.library, max(len(ours.values), len(theirs.values)))
         print(
             f"{name:12} {len(ours.values):9} {ours.passes:4} {theirs.passes:4} "
             f"{ours.seconds:9.2f} {theirs.seconds:10.2f} {us:10.1f} {them:8.1f} {them / us:6.1f}x"
-            f"   value {value * 1e6:.1f}"
+            f"   value {value * 1e6:.1f}   from C {c_us:.2f} {c_them:.2f} {c_them / c_us:.1f}x"
         )
 
 
