@@ -1,8 +1,9 @@
 """What two threads gain: programs on one and on two of gradc's, beside numba-parallel and JAX.
 
 ``make bench-threads`` runs this, on two cores that nothing else uses. Of each tool the times on one
-core and on two are measured, and how many times as fast it is on two; of a call of a few numbers
-what ``threads=2`` costs, in processor time. JAX and numba count the cores there are when they
+core and on two are measured, and how many times as fast it is on two; of gradc's also how much more
+processor time two threads take together, which other programs disturb less. Of a call of a few
+numbers that is all that is measured. JAX and numba count the cores there are when they
 begin, so that they run in processes of their own, one for each number.
 
     python -m benchmarks.threads [--rounds N] [words in names …]
@@ -11,6 +12,7 @@ begin, so that they run in processes of their own, one for each number.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import os
 import subprocess
@@ -23,6 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gradc
+from benchmarks.rows import gmm, kmeans, pairwise
+from benchmarks.rows.row import Row, Sizes
 from benchmarks.turns import Contestant, Plan, called, measure
 
 
@@ -33,6 +37,7 @@ class Program(NamedTuple):
     function: Callable[..., Any]
     of: str
     arguments: Callable[[np.random.Generator], tuple[Any, ...]]
+    wrt: tuple[int, ...] | None = None
 
 
 def chain(x):
@@ -69,6 +74,18 @@ def definite(random: np.random.Generator) -> Any:
     return a @ a.transpose(0, 2, 1) + np.eye(12)
 
 
+def of_row(row: Row, sizes: Sizes) -> Program:
+    """Return a row of the benchmark; its derivatives by the arguments that it says."""
+    of = "value" if row.wrt is None else row.of
+    return Program(
+        f"{row.name} {sizes['n']}",
+        row.function,
+        of,
+        lambda random: row.data(random, sizes),
+        row.wrt,
+    )
+
+
 PROGRAMS = (
     Program("chain", chain, "value_and_grad", lambda random: (random.normal(size=10**6),)),
     Program(
@@ -87,6 +104,11 @@ PROGRAMS = (
         "value_and_grad",
         lambda random: (random.normal(size=(25, 10)), random.normal(size=(2000, 10))),
     ),
+    # whose sums of groups are long, and few
+    of_row(gmm.ROW, {"d": 2, "k": 25, "n": 10_000}),
+    of_row(gmm.ROW, {"d": 10, "k": 50, "n": 10_000}),
+    of_row(kmeans.ROW, {"k": 100, "n": 10_000, "d": 16}),
+    of_row(pairwise.ROW, {"n": 2000, "d": 3}),
     Program("steps", steps, "value", lambda random: (random.normal(size=200_000),)),
     Program(
         "map",
@@ -110,18 +132,24 @@ PROGRAMS = (
 )
 
 
-def gradc_times(program: Program, rounds: int) -> tuple[float, float]:
-    """Return the seconds of a call on one thread and on two, by turns; the bits must agree."""
+def gradc_times(program: Program, rounds: int) -> tuple[float, float, float]:
+    """Return the seconds of a call on one thread and on two, by turns; the bits must agree.
+
+    The third number is how much more processor time it takes on two.
+    """
     arguments = program.arguments(np.random.default_rng(0))
     contestants, results = [], []
     for threads in (1, 2):
         compiled = gradc.compile(_of(program), threads=threads, blas=False)
         asked = compiled if program.of == "value" else getattr(compiled, program.of)
+        if program.wrt is not None:
+            asked = functools.partial(asked, wrt=program.wrt)
         results.append(np.concatenate([np.ravel(each) for each in _flat(asked(*arguments))]))
         contestants.append(Contestant(str(threads), called(lambda f=asked: f(*arguments))))
     assert results[0].tobytes() == results[1].tobytes(), program.name
     found = measure(contestants, Plan(rounds))
-    return found["1"].median, found["2"].median
+    used = measure(contestants, Plan(rounds, clock=time.process_time))
+    return found["1"].median, found["2"].median, used["2"].median / used["1"].median
 
 
 def _of(program: Program) -> Callable[..., Any]:
@@ -130,7 +158,10 @@ def _of(program: Program) -> Callable[..., Any]:
 
 
 def _flat(results: Any) -> tuple[Any, ...]:
-    return results if isinstance(results, tuple) else (results,)
+    """Return all arrays of results, which are nests of tuples."""
+    if not isinstance(results, tuple):
+        return (results,)
+    return tuple(array for each in results for array in _flat(each))
 
 
 def small_call(rounds: int) -> float:
@@ -253,13 +284,14 @@ def main() -> None:
         for peer in PEERS
         if find_spec(peer) is not None
     }
-    print(f"{'':14}{'gradc, ms on one':>18}{'on two':>10}{'gain':>7}", end="")
+    print(f"{'':14}{'gradc, ms on one':>18}{'on two':>10}{'gain':>7}{'work':>7}", end="")
     print("".join(f"{peer + ', on one':>18}{'on two':>10}{'gain':>7}" for peer in peers))
     for program in PROGRAMS:
         if given.words and not any(word in program.name for word in given.words):
             continue
-        one, two = gradc_times(program, given.rounds)
-        print(f"{program.name:14}{one * 1e3:18.3f}{two * 1e3:10.3f}{one / two:7.2f}", end="")
+        one, two, work = gradc_times(program, given.rounds)
+        times = f"{one * 1e3:18.3f}{two * 1e3:10.3f}{one / two:7.2f}{work:7.2f}"
+        print(f"{program.name:14}{times}", end="")
         for alone, both in peers.values():
             if program.name in alone and program.name in both:
                 one, two = alone[program.name], both[program.name]

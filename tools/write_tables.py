@@ -198,10 +198,10 @@ Other options are errors that name those the function takes.
 """
 
 INTERPOLATE = """\
-Made in traced code, of known or traced values: {made}. These and `Akima1DInterpolator`, made outside
-of the function, are called at traced points, with `nu` and `extrapolate`, and have `derivative`.
-The numbers are SciPy's. Outside of the first and last place they go on, or are nan and so are their
-slopes; nothing asks whether places ascend. Others are refused.
+Made in traced code, of known or traced values: {made}. These and `Akima1DInterpolator`, made
+outside of the function, are called at traced points, with `nu` and `extrapolate`, and have
+`derivative`. The numbers are SciPy's. Outside of the first and last place they go on, or are nan
+and so are their slopes; nothing asks whether places ascend. Others are refused.
 """
 
 STATES = {

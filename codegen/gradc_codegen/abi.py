@@ -13,9 +13,9 @@ import enum
 import functools
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
 
 from gradc_codegen.text.module import MEMORY
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType, Type

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, MutableMapping
-from typing import NamedTuple
 
 from gradc.autodiff.cotangents import masks
 from gradc.autodiff.cotangents.masks import Cotangent
 from gradc.autodiff.fibres import Fibre, end_of, fibre_read, summed_along
 from gradc.autodiff.table import Site, derivative_of
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.location import derivatives, parts
 

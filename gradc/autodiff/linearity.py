@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gradc.autodiff import zeros
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value, topological
 from gradc_ir.graphs.control_flow import Roles, settled
 

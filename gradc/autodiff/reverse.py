@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from gradc.autodiff import zeros
 from gradc.autodiff.active import active_values
@@ -17,6 +17,7 @@ from gradc.autodiff.open_calls import open_ruleless
 from gradc.autodiff.table import TABLE, Site, derivative_of
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ShapeError

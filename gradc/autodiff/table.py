@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from gradc.autodiff import zeros
 from gradc.autodiff.cotangents import masks
 from gradc.autodiff.cotangents.mask import Mask
 from gradc.autodiff.cotangents.masks import Cotangent
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.facts import Facts
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Attributes, Op

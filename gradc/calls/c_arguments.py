@@ -9,12 +9,12 @@ that it returns.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from gradc.arguments import pytree
 from gradc.calls.preconditions import TracedLike
 from gradc.calls.signature import Bound
 from gradc.requests.request import Request
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from gradc.requests.options import Options
 from gradc.requests.request import Request
 from gradc.sparsity.seeds import Seeds, Terms
 from gradc.tracing.captured.top import is_tracing
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.errors import UnconnectedGradientError
 
 OF_A_SCALAR = ("grad", "value_and_grad", "hvp", "hessian")

@@ -6,14 +6,14 @@ import inspect
 import itertools
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from gradc.arguments import flags, pytree
 from gradc.arguments.as_array import as_array
-from gradc.arguments.flags import Static
 from gradc.calls.variable import Variable
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import DTypeError, TraceError
 
@@ -270,7 +270,7 @@ class Parameters:
         From the first parameter on that is left to its default they are passed by name. Static
         values are marked as such.
         """
-        given = dict(zip(names, values)) | {name: Static(value) for name, value in static}
+        given = dict(zip(names, values)) | {name: flags.Static(value) for name, value in static}
         args: list[Any] = []
         by_name: dict[str, Any] = {}
         leading = True

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc.calls.signature import Bound, Parameters, WideInteger
 from gradc.requests.options import Options, using
 from gradc.tracing.captured.traced import Traced
 from gradc.tracing.core.leaves import PythonNumber
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import Type
 
 

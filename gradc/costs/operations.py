@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function, Node
 from gradc_ir.core.op import TABLE, Op

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from gradc.arguments import pytree
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.transpose import forward_of, reverse_of
 from gradc.tracing import trace
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node
 from gradc_ir.core.op import Attributes
 from gradc_ir.core.types import Type

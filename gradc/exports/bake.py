@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from gradc.exports.words import words_in
 from gradc.tracing import Traced
 from gradc.tracing.captured.captures import Capture
 from gradc_codegen.abi import c_identifier
 from gradc_ir.build import constant
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.types import Array
 from gradc_ir.errors import ExportError, TraceError

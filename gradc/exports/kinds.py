@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from gradc.exports.words import words_in
 from gradc.requests.request import KINDS
 from gradc.runtime.export import SUMMARIES
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.errors import ExportError
 
 # short words beside those of gradc.requests.request.KINDS

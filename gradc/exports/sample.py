@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from gradc.runtime.export import Choices, Entry
 from gradc_codegen.abi import Status
 from gradc_codegen.compile_function import Compilation
 from gradc_codegen.interface.python_kernel import KernelStatus
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import evaluate

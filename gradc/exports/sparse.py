@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from gradc.calls.sparse_preconditions import check_matrix, check_sizes, only_leaf
@@ -14,6 +12,7 @@ from gradc.sparsity.placement import Placement
 from gradc.tracing import Traced
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import Array, DType, Type
 from gradc_ir.errors import ExportError

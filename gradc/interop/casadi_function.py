@@ -6,7 +6,7 @@ import math
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from gradc_codegen.files.shared import library_name, shared_library
 from gradc_codegen.hosts.casadi_functions import External, Matrix, external_text, symbols
 from gradc_codegen.libraries.routines import libraries
 from gradc_codegen.target.target import target
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ExportError
 

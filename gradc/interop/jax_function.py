@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc.exports.plan import Plan
 from gradc.interop.flat import Flat, flat_of
@@ -19,6 +19,7 @@ from gradc.native.needs import needed
 from gradc.runtime.specialize import working
 from gradc_codegen.abi import Signature
 from gradc_codegen.hosts.xla_handler import handler_name, handler_text
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import DTypeError, ExportError
 

@@ -11,7 +11,7 @@ import sys
 import types
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc.kept.code import MEMBERS, absent_names, is_library
 from gradc.kept.content import CACHED
@@ -40,6 +40,7 @@ from gradc.tracing.lens.code_names import used_names
 from gradc.tracing.lens.user_classes import is_user_class
 from gradc.tracing.rewriting.asking import asks
 from gradc.tracing.rewriting.rewrite import rewritten
+from gradc_ir.classes.named import NamedTuple
 
 
 class Manifest(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import IntEnum
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc.kept.code import absent_names, class_content, source_content
 from gradc.kept.content import array_content, capture_content, content
@@ -26,6 +26,7 @@ from gradc.tracing.captured.reads import (
     lacks,
     type_of,
 )
+from gradc_ir.classes.named import NamedTuple
 
 
 class Step(IntEnum):

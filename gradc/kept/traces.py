@@ -12,7 +12,7 @@ import marshal
 import sys
 import zlib
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc.calls.derivation import Derivation
 from gradc.calls.traceable import Traceable
@@ -28,6 +28,7 @@ from gradc.tracing.captured.traced import Traced
 from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber
 from gradc_codegen.cache import files
 from gradc_codegen.cache.versions import CODEGEN, Packages, libraries, settings
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.deferred import Deferred
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Size

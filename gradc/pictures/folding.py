@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from gradc.costs.operations import Operations, operations
 from gradc.reading.python_text import StatementWriter
 from gradc.reading.statements import Assign, Block, Branch, Loop, Put, Statement, statements
 from gradc.reading.terms import Term
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function
 from gradc_ir.core.walk import nested
 from gradc_ir.location import Location

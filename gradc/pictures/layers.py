@@ -10,7 +10,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+
+from gradc_ir.classes.named import NamedTuple
 
 Point = tuple[float, float]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from gradc.reading.terms import Axes, Term
+from gradc_ir.classes.named import NamedTuple
 
 Bound = tuple[str, int]
 

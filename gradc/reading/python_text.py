@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from gradc.reading.python_functions import reserved
 from gradc.reading.python_terms import PythonTerms, keys_text, tuple_text
 from gradc.reading.statements import Assign, Block, Branch, Loop, Put, Statement, statements
 from gradc.reading.terms import Term, meaning
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function
 
 _WIDTH = 110

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from gradc.pipeline import derive
 from gradc.requests.request import Request
 from gradc_codegen.compile_function import Compilation
 from gradc_codegen.nest.loop_nest import Items, Loop, LoopNest, Statement, Tasks, statements_of
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node
 from gradc_ir.location import Location
 from gradc_ir.meaning import reduction

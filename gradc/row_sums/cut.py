@@ -8,7 +8,6 @@ passes, and handed to the next one.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import NamedTuple
 
 from gradc.row_sums.row_axes import (
     NAME,
@@ -21,6 +20,7 @@ from gradc.row_sums.row_axes import (
 )
 from gradc.row_sums.spelled import spelled
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Function, Node, Value, topological
 from gradc_ir.core.sizes import Expr, symbols

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc import scopes
 from gradc.rules import exact
 from gradc.rules.engine import Kind, Rule
 from gradc.rules.stable.families import FAMILIES
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.forks import lock_across_forks
 from gradc_ir.matching.choice import Entry, Family
 

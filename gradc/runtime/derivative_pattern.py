@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, cast
+from typing import cast
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from gradc.sparsity.placement import Placement, Spots, placement
 from gradc.sparsity.relation import Relation
 from gradc.sparsity.runs import runs_of
 from gradc.sparsity.seeds import BySeeds, ByTerms
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Shape, Size, evaluate
 from gradc_ir.core.types import Array, Type

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from gradc.runtime.c_names import (
     CALLED_BACK,
@@ -29,6 +29,7 @@ from gradc_codegen.interface.c_header import Exported, header, link_flags, spec_
 from gradc_codegen.math.scipy_words import scipy_name, word_of
 from gradc_codegen.target.target import Target, has_doubles, target
 from gradc_ir import __version__
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType
 from gradc_ir.core.walk import nested

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from gradc.calls.traceable import Traceable
 from gradc.runtime.specialize import Family, Signature, Specialization
 from gradc.scopes import scopes_key
 from gradc.tracing.core.signals import NeedsNumber
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.errors import TraceError
 from gradc_ir.telling.log import log
 

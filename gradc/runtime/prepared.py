@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc.arguments import flags
 from gradc.arguments.flags import exact_key
@@ -12,6 +12,7 @@ from gradc.calls.signature import Bound, number_kind
 from gradc.calls.tangents import as_tuple, like_argument
 from gradc.runtime.executable import Executable
 from gradc.runtime.specialize import Specialization
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.sizes import evaluate
 from gradc_ir.core.types import Array, Type

@@ -6,7 +6,7 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from gradc.runtime.fast_path import plan_of
 from gradc.runtime.prepared import Prepared
@@ -14,6 +14,7 @@ from gradc.traceback import cut
 from gradc_codegen.calls import cells
 from gradc_codegen.calls.called_object import base, take_code
 from gradc_codegen.calls.door import Plans, door
+from gradc_ir.classes.named import NamedTuple
 
 _Owner = TypeVar("_Owner")
 

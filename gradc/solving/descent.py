@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from gradc.solving.sizes import norm_of, size_of
 from gradc.tracing import tracer_of, value_of
 from gradc.tracing.building.by_name import numpy
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.graphs.matrices import identity
 
 # By how much a step that is taken lowers the damping, and one that is not raises it. It is in units

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from gradc.control.loops import while_loop
 from gradc.solving.differentiated import solved
 from gradc.solving.sizes import norm_of
 from gradc.tracing.building.by_name import numpy
+from gradc_ir.classes.named import NamedTuple
 
 # A step has to leave at least this share less of the residual than it promises (Armijo's rule).
 _ENOUGH = 1e-4

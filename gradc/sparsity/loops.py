@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, kron
 
 from gradc.sparsity.flow import RULES, Flow, Relations
 from gradc.sparsity.relation import Relation, identity, merged, stacked, taken, union
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.interpreter import tape
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from gradc.sparsity.relation import Relation
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import Array
 
 

@@ -9,10 +9,11 @@ each line of it: that is a run of several bands.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import Array
 
 if TYPE_CHECKING:  # which loads SciPy

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gradc.sparsity.runs import Runs
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.sizes import Size
 
 

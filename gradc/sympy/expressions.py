@@ -7,12 +7,13 @@ with an axis for each index around.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import sympy
 
 from gradc.sympy.functions import FUNCTIONS, piecewise
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size

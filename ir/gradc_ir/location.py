@@ -5,7 +5,9 @@ from __future__ import annotations
 import linecache
 import unicodedata
 from types import CodeType
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+from gradc_ir.classes.named import NamedTuple
 
 
 class Outside(NamedTuple):

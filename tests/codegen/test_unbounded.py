@@ -13,7 +13,10 @@ from gradc.runtime.executable import Executable
 from gradc_codegen.lower.lower import lower
 from gradc_codegen.machine.machine_code import machine_code
 from gradc_codegen.math import formula_steps, formulas
+from gradc_codegen.math.formula_steps import number, step
+from gradc_codegen.math.formulas import Programs
 from gradc_codegen.scalar.wide_exponents import watched
+from gradc_codegen.text.module import Module
 from gradc_ir import build
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Function, Value
@@ -105,36 +108,78 @@ def test_compiled_formulas_have_the_bits_of_the_interpreter(
         np.testing.assert_array_equal(np.asarray(found), each)
 
 
-@pytest.mark.parametrize("text", FORMULAS)
-def test_steps_of_places_that_are_far_on(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRADC_CACHE", "0")
-    function = function_of(text, DType.F64, (5,))
-    arrays = [samples(DType.F64, (5,), seed) for seed in (3, 4)]
-    near = Executable(function, False, False)(arrays)
-    written = []
-
-    def packed(word: str, *places: int) -> tuple[int, ...]:
-        written.append(formula_steps.packed(word, *places))
-        return written[-1]
-
-    monkeypatch.setattr(formulas, "packed", packed)
-    for name in ("_NEAR", "_OF_CHOICE"):
-        monkeypatch.setattr(formula_steps, name, 0)
-    far = Executable(function, False, False)(arrays)
-    assert {len(step) for step in written} <= {1, 3}
-    assert any(len(step) == 3 for step in written)
-    for one, other in zip(near, far, strict=True):
-        assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+@pytest.mark.parametrize("dtype", [DType.F64, DType.F32])
+@pytest.mark.parametrize("shape", [(), (70,)])
+def test_formulas_ask_of_common_numbers_once(dtype: DType, shape: tuple[int, ...]) -> None:
+    # a zero is neither large nor small, but where a product with a constant has become it
+    texts = [*FORMULAS, "mul %0 1e-30; mul %2 %0; div %3 %1 -> %4"]
+    with Builder() as builder:
+        params = [builder.param(i, Type(dtype, shape)) for i in range(2)]
+        results = [
+            build.apply("unbounded", *params, body=body, result=i)
+            for body in (formula(text, 2, dtype) for text in [*texts, *reversed(texts)])
+            for i in range(len(body.results))
+        ]
+        function = builder.function("f", params, results)
+    executable = Executable(function, False, False)
+    for seed in range(60 if shape == () else 4):
+        arrays = [samples(dtype, shape, 2 * seed + i) for i in range(2)]
+        wanted = interpret(function, arrays)
+        for found, each in zip(executable(arrays), wanted, strict=True):
+            np.testing.assert_array_equal(np.asarray(found), each)
 
 
 def test_how_steps_are_written() -> None:
-    assert formula_steps.packed("mul", 1, 2, 2) == (3 | 1 << 4 | 2 << 18,)
-    assert formula_steps.packed("neg", 16383, 16383, 16383) == (5 | 16383 << 4 | -1 << 18,)
-    assert len(formula_steps.packed("add", 0, 16384, 16384)) == 3
-    assert formula_steps.packed("select", 1, 2, 3) == (13 | 1 << 4 | 2 << 13 | 3 << 22,)
-    assert len(formula_steps.packed("select", 512, 2, 3)) == 3
+    # what is up to seven values before a step stands beside its op, all else behind
+    assert step("mul", 9, [2, 8]) == bytes([3 | 7 << 5, 2 * 2])
+    assert step("add", 9, [1, 1]) == bytes([0, 2 * 8 * 2, 2 * 8 * 2])
+    # twice the distance, or where it is: which of them is shorter
+    assert step("neg", 100, [20]) == bytes([8, (2 * 20 + 1) * 2])
+    assert step("neg", 100, [90]) == bytes([8, 2 * 10 * 2])
+    assert step("neg", 100, [20], is_function=True) == bytes([8]) + number(2 * 80)
+    assert step("select", 3, [2, 1, 0]) == bytes([7 | 1 << 5, 2 * 2 * 2, 2 * 3 * 2])
+    assert [len(number(1 << bits)) for bits in (0, 6, 7, 13, 14, 21)] == [1, 1, 2, 2, 3, 3]
     with pytest.raises(VerifyError):
-        formula_steps.packed("add", 0, 1 << 20, 1 << 20)
+        number(1 << 22)
+
+
+@pytest.mark.parametrize("text", [*FORMULAS, "mul %0 %1; exp %2; log %3; div %4 %1 -> %5"])
+def test_steps_of_places_that_are_far_on(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRADC_CACHE", "0")
+    body, shape = formula(text, 2), (5,)
+    with Builder() as builder:
+        params = [builder.param(i, Type(DType.F64, shape)) for i in range(3)]
+        plain = [params[0]] * len(body.results)
+        results = [
+            build.apply("recover", *plain, *params[1:], body=body, result=i, guards=0)
+            for i in range(len(body.results))
+        ]
+        function = builder.function("f", params, results)
+    arrays = [np.full(shape, np.nan), *(samples(DType.F64, shape, seed) for seed in (3, 4))]
+    near = Executable(function, False, False)(arrays)
+    for count, marks in ((2, 1), (3, 3)):
+
+        def far(value: int, count: int = count, marks: int = marks) -> bytes:
+            return (value << 2 | marks).to_bytes(count, "little")
+
+        monkeypatch.setattr(formula_steps, "number", far)
+        monkeypatch.setattr(formulas, "number", far)
+        for one, other in zip(near, Executable(function, False, False)(arrays), strict=True):
+            assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+
+
+def test_programs_call_functions_that_are_there_once() -> None:
+    module = Module("f")
+    programs = Programs.of(module, DType.F64)
+    lengths = [len(str(programs))]
+    for text in ("exp %0", "exp %0; mul %1 %1; exp %2; div %3 %1", "exp %0; log %1", "exp %0"):
+        programs.program(formula(f"{text} -> %{1 + text.count(';')}", 1))
+        lengths.append(len(str(programs)))
+    first, second, third, fourth = np.diff(lengths)
+    assert second < first / 5 < third
+    assert fourth == 0
+    assert Programs.of(module, DType.F64) is programs
+    assert programs.name in str(module)
 
 
 @pytest.mark.parametrize(
@@ -291,7 +336,7 @@ def test_few_values_are_watched() -> None:
 
 def test_an_object_has_a_function_for_formulas_of_its_own() -> None:
     text = lower(function_of(FORMULAS[1], DType.F64, (9,)), "f")
-    assert b"gradc_formula" not in machine_code(text, exported=["f"]).object()
+    assert machine_code(text, exported=["f"]).called == ()
 
 
 def test_a_whole_power_is_made_of_products() -> None:

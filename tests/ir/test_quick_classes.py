@@ -1,4 +1,4 @@
-"""Dataclasses that are made quickly are as those of the standard library."""
+"""Dataclasses and named tuples that are made quickly are as those of the standard library."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import inspect
 import pickle
 from collections.abc import Callable
 from dataclasses import field
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from gradc_ir.classes import quick
+from gradc_ir.classes import named, quick
 
 
 def forms(dataclass: Callable[..., Any]) -> list[Any]:
@@ -148,3 +148,61 @@ def test_classes_of_classes() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         Below(1).y = 3  # type: ignore[misc]
     assert pickle.loads(pickle.dumps(Above(4))) == Above(4)
+
+
+def test_methods_are_functions_when_they_are_asked_for() -> None:
+    @quick.dataclass(frozen=True)
+    class Asked:
+        x: int
+
+    assert inspect.isfunction(Asked.__init__)
+    assert Asked.__init__.__qualname__.endswith("Asked.__init__")
+    assert Asked.__init__.__annotations__ == {"x": "int"}
+    assert inspect.isfunction(Asked.__hash__)
+    assert Asked.__hash__ is Asked.__dict__["__hash__"]
+    assert {Asked(1), Asked(1)} == {Asked(1)}
+
+
+class Theirs(NamedTuple):
+    """Has a doc."""
+
+    x: int
+    y: tuple[int, ...] = ()
+
+    @property
+    def doubled(self) -> int:
+        """Twice the first."""
+        return 2 * self.x
+
+
+class Ours(named.NamedTuple):
+    """Has a doc."""
+
+    x: int
+    y: tuple[int, ...] = ()
+
+    @property
+    def doubled(self) -> int:
+        """Twice the first."""
+        return 2 * self.x
+
+
+def test_named_tuples_are_as_of_the_library() -> None:
+    assert inspect.signature(Ours).parameters.keys() == inspect.signature(Theirs).parameters.keys()
+    for name in ("_fields", "_field_defaults", "__match_args__", "__doc__", "__bases__"):
+        assert getattr(Ours, name) == getattr(Theirs, name)
+    assert Ours.__module__ == Theirs.__module__
+    assert repr(Ours(1)).removeprefix("Ours") == repr(Theirs(1)).removeprefix("Theirs")
+    assert tuple(Ours(3, (4,))) == tuple(Theirs(3, (4,))) == (3, (4,))
+    assert Ours(3).doubled == 6
+    assert Ours(3)._replace(y=(5,)) == (3, (5,))
+    assert pickle.loads(pickle.dumps(Ours(4))) == Ours(4)
+    with pytest.raises(TypeError):
+        Ours()  # type: ignore[call-arg]
+
+
+def test_defaults_of_named_tuples_come_last() -> None:
+    with pytest.raises(TypeError, match="behind one that has one"):
+        type(named.NamedTuple)(  # type: ignore[misc]
+            "Wrong", (named.NamedTuple,), {"__annotations__": {"x": 1, "y": 2}, "x": 3}
+        )

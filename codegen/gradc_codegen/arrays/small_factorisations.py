@@ -6,11 +6,10 @@ do what their references do, in the same order, to the bit. Matrices are row-maj
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gradc_codegen.scalar.lower_scalar import lower_word
 from gradc_codegen.text.module import REGISTER, Module, suffix
 from gradc_codegen.text.writer import Writer
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import DType
 
 # Matrices of fewer rows than this are factored here. The inner loops run along rows.

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import marshal
 from hashlib import sha256
-from typing import NamedTuple
 
 from gradc_codegen.cache import files
 from gradc_codegen.cache.machine import machine
 from gradc_codegen.cache.versions import CODEGEN, libraries, settings
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.telling.log import log
 
 FOLDER = "objects"

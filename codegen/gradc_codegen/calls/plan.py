@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gradc_codegen.calls.steps import (
     Output,
     Step,
 )
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import Array, Type
 
 

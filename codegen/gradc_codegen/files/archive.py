@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from gradc_ir.classes.named import NamedTuple
 
 _MAGIC = b"!<arch>\n"
 _LONGEST_NAME = 15

@@ -8,10 +8,10 @@ Matrices are columns one after another; an argument that is NULL is zero.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gradc_codegen.abi import Signature
 from gradc_codegen.text.c_text import c_text
+from gradc_ir.classes.named import NamedTuple
 
 
 class Matrix(NamedTuple):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import NamedTuple
 
 from gradc_codegen.abi import Signature
 from gradc_codegen.hosts.scratch import DECLARATIONS, with_scratch
 from gradc_codegen.text.entry import Entry
 from gradc_codegen.text.module import Module
+from gradc_ir.classes.named import NamedTuple
 
 
 class Form(NamedTuple):

@@ -6,7 +6,7 @@ import ctypes
 import math
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gradc_codegen.calls.steps import Form
 from gradc_codegen.calls.uniform import uniform_name, uniform_text
 from gradc_codegen.interface.tape_growth import TapeTooLong, first_steps, most_bytes
 from gradc_codegen.machine.jit import LoadedModule, compile_module
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core import sizes
 from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.foreign import C_TYPES

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc_codegen.libraries.extensions import extension
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.errors import GradcError
 
 HOLD, RELEASE, RESET = "gradc.blas.hold", "gradc.blas.release", "gradc.blas.reset"

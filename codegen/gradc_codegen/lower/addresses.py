@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from gradc_codegen.lower.prologue import aligned_size
 from gradc_codegen.storage.storage import Buffer, Plan, Storage
 from gradc_codegen.text.indices import Lane, is_number
 from gradc_codegen.text.writer import Writer
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 
 

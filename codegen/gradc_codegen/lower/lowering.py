@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from gradc_codegen.abi import Status
 from gradc_codegen.lower.elements import Elements
@@ -11,6 +11,7 @@ from gradc_codegen.lower.reducing.running import Running
 from gradc_codegen.lower.row_stores import RowStores
 from gradc_codegen.nest.loop_nest import Item, Loop, Statement
 from gradc_codegen.text.writer import Writer
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Node
 
 # what runs the tasks of a kernel, where its caller says that; null in a task

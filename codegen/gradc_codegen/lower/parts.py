@@ -8,7 +8,7 @@ part of it goes through the block at hand, strip by strip: its code is fetched o
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from gradc_codegen.lower.fetch_ahead import fetch_ahead
 from gradc_codegen.lower.lowering import Lowering
@@ -17,6 +17,7 @@ from gradc_codegen.schedule.lanes import functions_in
 from gradc_codegen.storage.storage import Plan
 from gradc_codegen.text.indices import Lane
 from gradc_codegen.text.module import AS_WRITTEN
+from gradc_ir.classes.named import NamedTuple
 
 # In a body with more functions LLVM runs out of registers, and numbers go to the stack and back.
 MOST_INLINED = 24

@@ -7,14 +7,13 @@ that follow one another are one run of memory, whose vectors are picked from the
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gradc_codegen.lower.transpose_blocks import SIDE, columns_of, first_lanes
 from gradc_codegen.text.indices import Lane
 from gradc_codegen.text.loads_and_stores import Memory
 from gradc_codegen.text.module import REGISTER, shuffle
 from gradc_codegen.text.vectors import piece
 from gradc_codegen.text.writer import Writer
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Node
 from gradc_ir.core.types import DType
 

@@ -7,13 +7,13 @@ else a product that does not count is that of -0.0 and 1, which changes no bit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.scalar.lower_scalar import lower_word, select
 from gradc_codegen.text.indices import is_number, varies
 from gradc_codegen.text.module import literal
 from gradc_codegen.text.writer import Writer
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Node
 from gradc_ir.core.types import DType
 from gradc_ir.ops.linalg import condition_of, contracted, parse_spec

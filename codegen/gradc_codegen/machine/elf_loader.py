@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gradc_codegen.target.executable_memory import READ, READ_AND_RUN, ExecutableMemory, page
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import Array
 
 _RELOCATABLE, _X86_64 = 1, 62

@@ -179,7 +179,8 @@ def _shared(function: str) -> LoadedModule:
         assert found is not None
         return found.text
 
-    loaded = kept_module(text, 1, name=f"shared {function}")
+    # it is emitted as it is written, whatever LLVM does before
+    loaded = kept_module(text, "long", name=f"shared {function}")
     _kept.append(loaded)
     return loaded
 

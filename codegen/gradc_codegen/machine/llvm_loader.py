@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from gradc_codegen.target.bindings import llvm
 from gradc_codegen.target.llvm_lock import uses_llvm
 from gradc_codegen.target.target import target
+from gradc_ir.classes.named import NamedTuple
 
 
 class Library(NamedTuple):

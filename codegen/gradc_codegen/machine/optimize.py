@@ -21,6 +21,7 @@ from gradc_codegen.target.llvm_lock import uses_llvm
 from gradc_codegen.target.target import (
     NO_PEEPHOLES,
     NO_STRENGTH_REDUCTION,
+    NO_SUMS,
     SHORT_SEARCH,
     Target,
     asking,
@@ -296,7 +297,7 @@ def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> Optimized:
         builder = llvm.create_pass_builder(target.machine(how.generator), options)
         passes = builder.getModulePassManager()
         try:
-            with asking(SHORT_SEARCH):
+            with asking(SHORT_SEARCH, NO_SUMS):
                 passes.run(module, builder)
         finally:
             # llvmlite's class inherits a disposal that does nothing: 30 KiB would stay

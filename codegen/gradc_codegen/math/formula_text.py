@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 
 from gradc_codegen.math.formula_numbers import NUMBERS
-from gradc_codegen.math.formula_steps import READ
+from gradc_codegen.math.formula_steps import FUNCTIONS, READ, code_of, most_with_two
 from gradc_codegen.text.module import REGISTER, literal, suffix
 from gradc_ir.core.types import DType
-from gradc_ir.wide_exponents.arithmetic import MODERATE, TOP
+from gradc_ir.wide_exponents.arithmetic import TOP
 
-POINTERS = ("program", "constants", "operands", "results", "flags")
+POINTERS = ("programs", "program", "operands", "results", "flags")
 
 
 @functools.cache
@@ -41,18 +42,22 @@ def text(dtype: DType, define: str, name: str) -> str:
         "INFINITE": literal(math.inf, DType.F64),
         "NOTHING": literal(-(2.0**40), DType.F64),
         "PER_POWER": literal(1 / math.log(2), DType.F64),
-        "SMALL": literal(2.0 ** -MODERATE[dtype.bytes], dtype),
-        "LARGE": literal(2.0 ** MODERATE[dtype.bytes], dtype),
+        "WITH_TWO": str(most_with_two()),
         "LIFT": literal(2.0 ** int(_FORMATS[dtype]["lift"]), dtype),
         "TINY": literal(2.0 ** -int(_FORMATS[dtype]["far"]), dtype),
     }
-    made = _TEXT.replace("{NUMBERS}", NUMBERS.strip()).replace("{READ}", READ.strip("\n"))
+    made = _TEXT.replace("{NUMBERS}", f"{FUNCTIONS.strip()}\n\n{NUMBERS.strip()}")
+    made = made.replace("{READ}", READ.strip("\n"))
+    made = _CODE.sub(lambda match: str(code_of(match[1])), made)
     for blank, filling in blanks.items():
         made = made.replace("{" + blank + "}", filling)
     head, body = made.split("\n\n", 1)
     # in double precision an intrinsic is named twice
     return "\n".join([*dict.fromkeys(head.splitlines()), "", body])
 
+
+# the number of an op
+_CODE = re.compile(r"\{code (\w+)\}")
 
 # The blanks: T the type, I integers of its size, and the format.
 _FORMATS = {
@@ -80,49 +85,28 @@ declare double @llvm.floor.f64(double)
 
 {DEFINE} void @{NAME}({PARAMETERS}) {
 entry:
-  %p1 = getelementptr inbounds i32, ptr %program, i64 1
-  %p2 = getelementptr inbounds i32, ptr %program, i64 2
-  %p3 = getelementptr inbounds i32, ptr %program, i64 3
-  %steps.at = getelementptr inbounds i32, ptr %program, i64 4
-  %inputs.32 = load i32, ptr %program
-  %numbers.32 = load i32, ptr %p1
-  %steps.32 = load i32, ptr %p2
-  %outputs.32 = load i32, ptr %p3
-  %inputs = zext i32 %inputs.32 to i64
-  %numbers = zext i32 %numbers.32 to i64
-  %steps = zext i32 %steps.32 to i64
-  %outputs = zext i32 %outputs.32 to i64
-  %given = add i64 %inputs, %numbers
-  %count = add i64 %given, %steps
+  %cursor = alloca ptr
+  %saved = alloca ptr
+  store ptr %program, ptr %cursor
+  %inputs = call i64 @gradc.number.{F}(ptr %cursor)
+  %count = call i64 @gradc.number.{F}(ptr %cursor)
+  %outputs = call i64 @gradc.number.{F}(ptr %cursor)
+  %steps.at = load ptr, ptr %cursor
   %values = alloca [4 x i64], i64 %count, align 16
-  %has.numbers = icmp ne i64 %numbers, 0
-  br i1 %has.numbers, label %number, label %start
-number:
-  %c = phi i64 [ 0, %entry ], [ %c.next, %number ]
-  %c.from = getelementptr inbounds {T}, ptr %constants, i64 %c
-  %c.x = load {T}, ptr %c.from
-  %c.place = add i64 %inputs, %c
-  %c.to = getelementptr inbounds [4 x i64], ptr %values, i64 %c.place
-  call void @gradc.enter.{F}(ptr %c.to, {T} %c.x)
-  %c.next = add i64 %c, 1
-  %c.more = icmp ult i64 %c.next, %numbers
-  br i1 %c.more, label %number, label %start
-start:
   br label %lane
 lane:
-  %i = phi i64 [ 0, %start ], [ %i.next, %next ]
+  %i = phi i64 [ 0, %entry ], [ %i.next, %next ]
   %flag.at = getelementptr inbounds i8, ptr %flags, i64 %i
   %flag = load i8, ptr %flag.at
   %needed = icmp ne i8 %flag, 0
   br i1 %needed, label %enter, label %next
 enter:
-  %surely = icmp eq i8 %flag, 2
   %lost = icmp eq i8 %flag, 3
+  store ptr %steps.at, ptr %cursor
   br label %operand
 operand:
   %o = phi i64 [ 0, %enter ], [ %o.next, %operand ]
-  %far = phi i1 [ %surely, %enter ], [ %far.next, %operand ]
-  %known = phi i1 [ %lost, %enter ], [ %known.next, %operand ]
+  %known = phi i1 [ true, %enter ], [ %known.next, %operand ]
   %o.row = mul i64 %o, %lanes
   %o.place = add i64 %o.row, %i
   %o.from = getelementptr inbounds {T}, ptr %operands, i64 %o.place
@@ -130,27 +114,19 @@ operand:
   %o.to = getelementptr inbounds [4 x i64], ptr %values, i64 %o
   call void @gradc.enter.{F}(ptr %o.to, {T} %o.x)
   %o.size = call {T} @llvm.fabs.{F}({T} %o.x)
-  %o.small = fcmp olt {T} %o.size, {SMALL}
-  %o.nonzero = fcmp une {T} %o.size, {ZERO}
-  %o.low = and i1 %o.small, %o.nonzero
-  %o.large = fcmp ogt {T} %o.size, {LARGE}
   %o.finite = fcmp one {T} %o.size, {INFINITY}
-  %o.high = and i1 %o.large, %o.finite
-  %o.far = or i1 %o.low, %o.high
-  %far.next = or i1 %far, %o.far
   %known.next = and i1 %known, %o.finite
   %o.next = add i64 %o, 1
   %o.more = icmp ult i64 %o.next, %inputs
   br i1 %o.more, label %operand, label %decide
 decide:
-  %computed = select i1 %lost, i1 %known.next, i1 %far.next
+  %surely = xor i1 %lost, true
+  %computed = or i1 %surely, %known.next
   br i1 %computed, label %step, label %next
 step:
-  %s = phi i64 [ 0, %decide ], [ %s.next, %made ]
+  %s = phi i64 [ %inputs, %decide ], [ %s.next, %done.step ]
+  %s.to = getelementptr inbounds [4 x i64], ptr %values, i64 %s
 {READ}
-  %x.at = getelementptr inbounds [4 x i64], ptr %values, i64 %x.wide
-  %y.at = getelementptr inbounds [4 x i64], ptr %values, i64 %y.wide
-  %z.at = getelementptr inbounds [4 x i64], ptr %values, i64 %z.wide
   %x.e.at = getelementptr inbounds i8, ptr %x.at, i64 8
   %y.e.at = getelementptr inbounds i8, ptr %y.at, i64 8
   %x.p.at = getelementptr inbounds i8, ptr %x.at, i64 16
@@ -173,21 +149,25 @@ step:
   %equal.p = fcmp oeq double %xp, %yp
   %same.p = and i1 %one.rank, %equal.p
   %y.size = call double @gradc.size.{F}(double %ye, double %yp, double %yq)
-  switch i32 %code, label %choice [
-    i32 0, label %sum
-    i32 1, label %difference
-    i32 2, label %difference
-    i32 3, label %product
-    i32 4, label %quotient
-    i32 5, label %minus
-    i32 6, label %size
-    i32 7, label %root
-    i32 8, label %equal
-    i32 9, label %floor
-    i32 10, label %scale
-    i32 11, label %exponent
-    i32 12, label %significand
-    i32 14, label %grown
+  switch i32 %code, label %copy [
+    i32 {code add}, label %sum
+    i32 {code sub}, label %difference
+    i32 {code lt}, label %difference
+    i32 {code mul}, label %product
+    i32 {code div}, label %quotient
+    i32 {code neg}, label %minus
+    i32 {code abs}, label %size
+    i32 {code sqrt}, label %root
+    i32 {code eq}, label %equal
+    i32 {code floor}, label %floor
+    i32 {code scale}, label %scale
+    i32 {code exponent}, label %exponent
+    i32 {code significand}, label %significand
+    i32 {code select}, label %choice
+    i32 {code grown}, label %grown
+    i32 {code call}, label %call
+    i32 {code return}, label %return
+    i32 {code number}, label %number
   ]
 difference:
   %turned = fneg {T} %ym
@@ -244,8 +224,8 @@ sum:
   %no.truth = and i1 %sum.nan, %other.number
   %decided = select i1 %below, {T} {ONE}, {T} {ZERO}
   %truth = select i1 %no.truth, {T} %sum.value, {T} %decided
-  %compared = icmp eq i32 %code, 2
-  %different = icmp ne i32 %code, 2
+  %compared = icmp eq i32 %code, {code lt}
+  %different = icmp ne i32 %code, {code lt}
   %sum.u = and i1 %sum.unknown, %different
   %sum.m = select i1 %compared, {T} %truth, {T} %sum.value
   %sum.n = select i1 %compared, double 0.0, double %sum.e
@@ -356,51 +336,66 @@ grown:
   %grown.m = select i1 %is.number, {T} {ONE}, {T} %grown.exact
   br label %made
 choice:
-  %first = fcmp one {T} %xm, {ZERO}
+  %z.at = call ptr @gradc.place.{F}(ptr %cursor, ptr %values, i64 %s)
+  %first.counts = fcmp one {T} %xm, {ZERO}
   %no.choice = fcmp uno {T} %xm, {ZERO}
-  %either.at = select i1 %first, ptr %y.at, ptr %z.at
+  %either.at = select i1 %first.counts, ptr %y.at, ptr %z.at
   %chosen.at = select i1 %no.choice, ptr %x.at, ptr %either.at
-  %chosen.e.at = getelementptr inbounds i8, ptr %chosen.at, i64 8
-  %chosen.p.at = getelementptr inbounds i8, ptr %chosen.at, i64 16
-  %chosen.q.at = getelementptr inbounds i8, ptr %chosen.at, i64 24
-  %chosen.m = load {T}, ptr %chosen.at
-  %chosen.e = load double, ptr %chosen.e.at
-  %chosen.p = load double, ptr %chosen.p.at
-  %chosen.q = load double, ptr %chosen.q.at
-  %chosen.unknown = call i1 @gradc.unknown.{F}({T} %chosen.m)
-  br label %made
+  br label %copy
+number:
+  %number.at = load ptr, ptr %cursor
+  %number.x = load {T}, ptr %number.at, align 1
+  %number.end = getelementptr {T}, ptr %number.at, i64 1
+  store ptr %number.end, ptr %cursor
+  call void @gradc.enter.{F}(ptr %s.to, {T} %number.x)
+  br label %done.step
+call:
+  %offset = call i64 @gradc.number.{F}(ptr %cursor)
+  %back.at = load ptr, ptr %cursor
+  store ptr %back.at, ptr %saved
+  %function.at = getelementptr i8, ptr %programs, i64 %offset
+  store ptr %function.at, ptr %cursor
+  br label %copy
+return:
+  %caller.at = load ptr, ptr %saved
+  store ptr %caller.at, ptr %cursor
+  br label %copy
+copy:
+  %copied.at = phi ptr [ %x.at, %read ], [ %chosen.at, %choice ], [ %x.at, %call ],
+    [ %x.at, %return ]
+  %copied = load <4 x i64>, ptr %copied.at, align 8
+  store <4 x i64> %copied, ptr %s.to, align 8
+  br label %done.step
 made:
   %m = phi {T} [ %sum.m, %sum ], [ %factor.v, %powers ], [ %minus.m, %minus ],
     [ %size.m, %size ], [ %root.m, %root ], [ %equal.m, %equal ], [ %floor.m, %floor ],
     [ %scale.m, %scale ], [ %exponent.m, %exponent ], [ %significand.m, %significand ],
-    [ %grown.m, %grown ], [ %chosen.m, %choice ]
+    [ %grown.m, %grown ]
   %e = phi double [ %sum.n, %sum ], [ %factor.e, %powers ], [ %xe, %minus ],
     [ %xe, %size ], [ %root.e, %root ], [ 0.0, %equal ], [ %floor.e, %floor ],
     [ %scale.e, %scale ], [ %exponent.e, %exponent ], [ 0.0, %significand ],
-    [ 0.0, %grown ], [ %chosen.e, %choice ]
+    [ 0.0, %grown ]
   %p = phi double [ %sum.r, %sum ], [ %factor.p, %powers ], [ %xp, %minus ],
     [ %xp, %size ], [ %root.p, %root ], [ 0.0, %equal ], [ %floor.p, %floor ],
     [ %xp, %scale ], [ 0.0, %exponent ], [ 0.0, %significand ],
-    [ %grown.p, %grown ], [ %chosen.p, %choice ]
+    [ %grown.p, %grown ]
   %q = phi double [ %sum.q, %sum ], [ %factor.q, %powers ], [ %xq, %minus ],
     [ %xq, %size ], [ %xq, %root ], [ 0.0, %equal ], [ %xq, %floor ],
     [ %xq, %scale ], [ 0.0, %exponent ], [ 0.0, %significand ],
-    [ %grown.q, %grown ], [ %chosen.q, %choice ]
+    [ %grown.q, %grown ]
   %u = phi i1 [ %sum.u, %sum ], [ %factor.u, %powers ], [ %x.unknown, %minus ],
     [ %x.unknown, %size ], [ %x.unknown, %root ], [ false, %equal ], [ %x.unknown, %floor ],
     [ %x.unknown, %scale ], [ false, %exponent ], [ false, %significand ],
-    [ false, %grown ], [ %chosen.unknown, %choice ]
-  %s.place = add i64 %given, %s
-  %s.to = getelementptr inbounds [4 x i64], ptr %values, i64 %s.place
+    [ false, %grown ]
   call void @gradc.put.{F}(ptr %s.to, {T} %m, double %e, double %p, double %q, i1 %u)
+  br label %done.step
+done.step:
   %s.next = add i64 %s, 1
-  %s.more = icmp ult i64 %s.next, %steps
+  %s.more = icmp ult i64 %s.next, %count
   br i1 %s.more, label %step, label %result
 result:
-  %k = phi i64 [ 0, %made ], [ %k.next, %result ]
-  %k.at = getelementptr inbounds i32, ptr %s.after, i64 %k
-  %k.32 = load i32, ptr %k.at
-  %k.place = zext i32 %k.32 to i64
+  %k = phi i64 [ 0, %done.step ], [ %k.next, %result ]
+  %k.place = call i64 @gradc.number.{F}(ptr %cursor)
   %r.at = getelementptr inbounds [4 x i64], ptr %values, i64 %k.place
   %r.e.at = getelementptr inbounds i8, ptr %r.at, i64 8
   %r.p.at = getelementptr inbounds i8, ptr %r.at, i64 16

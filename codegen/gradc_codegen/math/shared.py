@@ -10,12 +10,12 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from gradc_codegen.math.emitted.function_text import own_text_of
 from gradc_codegen.math.emitted.rare import ATTRIBUTES
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
 from gradc_codegen.text.module import Machine
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import DType
 
 # What names in a module begin with, and those of what it calls outside.

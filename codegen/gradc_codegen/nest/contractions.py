@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.sizes import Size, product
 from gradc_ir.ops.linalg import parse_spec
 

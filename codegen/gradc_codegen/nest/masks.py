@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gradc_codegen.nest.index_maps import index_maps
 from gradc_codegen.nest.loop_nest import Statement, StatementKind
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gradc_codegen.scalar.wide_exponents import LowerWord, Read, call, replaced, spread, together
 from gradc_codegen.text.indices import is_vector
 from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.writer import Writer
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType
 from gradc_ir.wide_exponents.arithmetic import MODERATE

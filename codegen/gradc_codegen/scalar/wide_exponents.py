@@ -7,19 +7,16 @@ does not hold, a function that is hardly ever called computes the formula once m
 
 from __future__ import annotations
 
-import functools
 import math
-import struct
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable
 
-import numpy as np
-
-from gradc_codegen.math.formulas import declaration, name_of, program
+from gradc_codegen.math.formulas import Programs, declaration, name_of
+from gradc_codegen.scalar import extremes
+from gradc_codegen.scalar.extremes import HALF_OF_THE_RANGE
 from gradc_codegen.text.indices import is_vector
-from gradc_codegen.text.module import REGISTER, literal, suffix
+from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.writer import Writer
-from gradc_ir.core.constant import Constant
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType
 from gradc_ir.wide_exponents.arithmetic import MODERATE
@@ -54,20 +51,30 @@ def unbounded(writer: Writer, node: Node, key: object, read: Read, lower_word: L
         registers = spread(writer, dtype, [read(x) for x in node.operands])
         operands = list(registers)
         steps, results = steps_of(body)
-        for step in steps:
-            registers.append(_plain(writer, step, dtype, registers, lower_word))
-        plain = [registers[i] for i in results]
         asked, beyond = watched(steps, len(operands), dtype)
+        extreme = extremes.Perhaps(writer, dtype)
+        for place in range(len(operands) + len(steps)):
+            if place >= len(operands):
+                step = steps[place - len(operands)]
+                registers.append(_plain(writer, step, dtype, registers, lower_word))
+            if place in asked or place in beyond:
+                extreme.join(registers[place], place in beyond)
+        plain = [registers[i] for i in results]
         if not asked:
             return plain
-        flag = _extreme(
-            writer, [registers[i] for i in asked], [registers[i] for i in beyond], dtype
-        )
 
         def computed(flag: str) -> list[str]:
             return call(writer, body, dtype, plain, operands, flag, 2)
 
-        return replaced(writer, dtype, plain, computed, flag, lambda: flag)
+        def surely() -> str:
+            some, others = ([registers[i] for i in each] for each in (asked, beyond))
+            return extremes.surely(writer, some, others, dtype)
+
+        *made, state = replaced(
+            writer, dtype, plain, computed, extreme.flag(), surely, extreme.state
+        )
+        extreme.settle(state)
+        return made
 
     return together(writer, node, key, written)
 
@@ -99,34 +106,40 @@ def replaced(
     computed: Callable[[str], list[str]],
     flag: str,
     surely: Callable[[], str],
+    asked: tuple[str, str] | None = None,
 ) -> list[str]:
     """Write what replaces plain results in lanes with a flag.
 
     Where one has the flag, ``surely`` writes which lanes count, and ``computed`` what replaces
-    results there.
+    results there. ``asked``: the type of what the flag is about and its register, which comes back
+    behind the results, zero where surely no lane counts.
     """
     vector = is_vector(plain[0])
+    types = [writer.type_of(REGISTER[dtype], vector)] * len(plain)
+    state, none = [], []
+    if asked is not None:
+        types, state = [*types, asked[0]], [asked[1]]
+        none = ["zeroinitializer" if asked[0].startswith("<") else "0"]
     far, near = writer.labels("far", "near")
-    ways = [(writer.block, plain)]
+    ways = [(writer.block, [*plain, *state])]
     _go_on(writer, flag, far, near)
     writer.open()  # what is written from here on is not known behind it
     sure = surely()
     if sure != flag:
-        ways.append((writer.block, plain))
+        ways.append((writer.block, [*plain, *none]))
         (anew,) = writer.labels("computed")
         sure = _go_on(writer, sure, anew, near)
     made = computed(sure)
-    ways.append((writer.block, made))
+    ways.append((writer.block, [*made, *state]))
     writer.close()
     writer.jump(near)
     writer.start(near)
-    type_ = writer.type_of(REGISTER[dtype], vector)
     return [
         writer.write(
-            vector,
+            type_.startswith("<"),
             f"phi {type_} " + ", ".join(f"[ {found[i]}, %{block} ]" for block, found in ways),
         )
-        for i in range(len(plain))
+        for i, type_ in enumerate(types)
     ]
 
 
@@ -157,65 +170,6 @@ def _plain(
     return writer.once(key, lambda: lower_word(writer, word, dtype, given))
 
 
-def _extreme(writer: Writer, registers: Sequence[str], results: Sequence[str], dtype: DType) -> str:
-    """Write whether one of some numbers is small, or is large.
-
-    Those that are infinite, nan or zero are neither: there is nothing to compute anew. Of results
-    that a power or a constant takes out of the range, infinities are large, and zeros small. One
-    comparison for all: LLVM's optimiser takes long over a disjunction of many.
-    """
-    vector = is_vector(registers[0])
-    bits = 8 * dtype.bytes
-    start = -(1 << bits - 1)
-    word = DType.I64 if dtype is DType.F64 else DType.I32
-    type_ = writer.type_of(REGISTER[word], vector)
-    given = writer.type_of(REGISTER[dtype], vector)
-    smaller = f"@llvm.smin.{suffix(word, writer.lanes if vector else 1)}"
-    writer.module.declare(f"declare {type_} {smaller}({type_}, {type_})")
-
-    def number(value: int) -> str:
-        # wrapped around, as the sums are
-        text = str((value - start) % (1 << bits) + start)
-        return writer.spread(text, REGISTER[word]) if vector else text
-
-    def size(register: str) -> str:
-        pattern = writer.write(vector, f"bitcast {given} {register} to {type_}")
-        return writer.write(vector, f"and {type_} {pattern}, {number(-start - 1)}")
-
-    def any_between(sizes: Sequence[str], low: int, high: int) -> str:
-        """Write whether a pattern is at least one number and below another."""
-        moved = [
-            writer.write(vector, f"add {type_} {each}, {number(start - low)}") for each in sizes
-        ]
-        least = functools.reduce(
-            lambda x, y: writer.write(vector, f"call {type_} {smaller}({type_} {x}, {type_} {y})"),
-            moved,
-        )
-        return writer.write(vector, f"icmp slt {type_} {least}, {number(start + high - low)}")
-
-    infinite = _pattern(math.inf, dtype)
-    half = _FORMATS[dtype].normal / 2
-    found = []
-    for some, most, least, end in (
-        (registers, MODERATE[dtype.bytes], 1, infinite),
-        (results, half, 0, infinite + 1),
-    ):
-        sizes = [
-            writer.once(("pattern", each, dtype), functools.partial(size, each))
-            for each in dict.fromkeys(some)
-        ]
-        if sizes:
-            low, high = (_pattern(2.0**each, dtype) for each in (-most, most))
-            found += [any_between(sizes, least, low), any_between(sizes, high + 1, end)]
-    flag = writer.type_of("i1", vector)
-    return functools.reduce(lambda x, y: writer.write(vector, f"or {flag} {x}, {y}"), found)
-
-
-def _pattern(number: float, dtype: DType) -> int:
-    code = "<dq" if dtype is DType.F64 else "<fi"
-    return int(struct.unpack(code[0] + code[2], struct.pack(code[:2], number))[0])
-
-
 def call(
     writer: Writer,
     body: Function,
@@ -229,12 +183,9 @@ def call(
     vector = is_vector(plain[0])
     count = writer.lanes if vector else 1
     type_ = writer.type_of(REGISTER[dtype], vector)
-    steps, numbers = program(body, dtype)
+    programs = Programs.of(writer.module, dtype)
     writer.module.declare(declaration(dtype))
-    places = [
-        writer.module.constant(Constant(np.array(steps, np.int32))),
-        writer.module.constant(Constant(np.array(numbers or [0.0], dtype.numpy))),
-    ]
+    places = [programs.name, programs.program(body)]
     byte = writer.type_of("i8", vector)
     one, none = (f"splat (i8 {code})", "zeroinitializer") if vector else (str(code), "0")
     flags = writer.write(
@@ -306,7 +257,7 @@ def watched(
                 is_sum = step.word in ("add", "sub") and made.high <= format_.highest
                 if not is_sum and all(map(math.isfinite, numbers)):
                     beyond.append(len(ranges))
-                    half = format_.normal / 2
+                    half = HALF_OF_THE_RANGE[dtype.bytes]
                     made = _Range(half, -half, -half - digits)
                 break
             found[max(open_, key=lambda x: max(ranges[x].high, -ranges[x].low))] = None

@@ -7,10 +7,10 @@ axis is a register. All else is a buffer in one arena, the caller's ``work``.
 from __future__ import annotations
 
 from dataclasses import field
-from typing import NamedTuple
 
 from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.schedule.cost import joins_in_order
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.classes.quick import dataclass
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node, Value

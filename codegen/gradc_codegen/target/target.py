@@ -10,11 +10,12 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gradc_codegen.target.llvm_lock import uses_llvm
 from gradc_codegen.target.triple import HELP, normalised
 from gradc_codegen.text.module import REGISTER, Machine, suffix
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.types import DType
 from gradc_ir.errors import ExportError
@@ -176,6 +177,9 @@ NO_PEEPHOLES = Option("-disable-peephole", "true", "false")
 # How far joining neighbours looks for an order of what it would join, a block of code at a time:
 # where it finds none it has looked through all of it for each try.
 SHORT_SEARCH = Option("-slp-schedule-budget", "40000", "100000")
+# Numbers that are added up in order cannot be added up as vectors: to look for sums takes up to
+# nine tenths of the time of looking for neighbours.
+NO_SUMS = Option("-slp-vectorize-hor", "false", "true")
 
 
 @contextmanager

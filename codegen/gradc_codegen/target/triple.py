@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import NamedTuple
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.errors import ExportError
 
 # What is not of this machine is read rarely, so these are texts until then.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gradc_codegen.text.indices import Lane, varies
 from gradc_codegen.text.module import MEMORY, suffix
 from gradc_codegen.text.writer import Writer
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import DType
 
 

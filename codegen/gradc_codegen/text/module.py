@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +30,8 @@ PLAIN_LOOP = "!0, !1"
 
 # Of larger arrays the elements are not written as numbers.
 _MOST_NUMBERS = 256
+
+T = TypeVar("T")
 
 _SUFFIX = {DType.F64: "f64", DType.F32: "f32", DType.I64: "i64", DType.I32: "i32"}
 
@@ -117,6 +120,7 @@ class Module:
         self._globals: list[str] = []
         self._metadata: list[str] = []
         self._named = 0
+        self._at_end: dict[str, Any] = {}
 
     def keep_plain(self) -> str:
         """Return the mark of a loop that is neither unrolled nor vectorised, to compile faster."""
@@ -170,10 +174,17 @@ class Module:
             )
         return found
 
+    def at_end(self, name: str, make: Callable[[], T]) -> T:
+        """Return what becomes a global when the whole is written, which grows until then."""
+        if name not in self._at_end:
+            self._at_end[name] = make()
+        found: T = self._at_end[name]
+        return found
+
     def __str__(self) -> str:
         parts = [
             f"; {self.name}",
-            "\n".join(self._globals),
+            "\n".join([*self._globals, *map(str, self._at_end.values())]),
             "\n\n".join(self.functions),
             "\n\n".join(self._helpers.values()),
             "\n".join(self._declared),

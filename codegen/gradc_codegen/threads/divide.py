@@ -10,7 +10,6 @@ little time for that is left as it is: nothing of such a kernel changes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from gradc_codegen.nest.loop_nest import (
     Item,
@@ -28,6 +27,7 @@ from gradc_codegen.nest.strips import STRIPS
 from gradc_codegen.threads.apart import items_of, why_not_apart
 from gradc_codegen.threads.cut import LEAST_WORK
 from gradc_codegen.threads.work import work_of, work_of_one
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.sizes import Size
 from gradc_ir.meaning import reduction
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -29,6 +29,7 @@ from gradc.sparsity.relation import Relation
 from gradc.sparsity.seeds import BySeeds, ByTerms
 from gradc.tracing.captured.captures import SameElements, are_equal
 from gradc.tracing.captured.traced import Traced
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import Array, Type
 from gradc_ir.errors import ShapeError, TraceError
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from gradc.autodiff.batching.points import Mapped, Points
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import DType, Type
 

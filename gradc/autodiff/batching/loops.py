@@ -6,12 +6,12 @@ A point whose loop has ended keeps its carries, makes zeros for rows, and is not
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gradc.autodiff.batching.bodies import Body, body_of, building, mask_of, spread_where
 from gradc.autodiff.batching.points import Mapped, Points, Rule
 from gradc.autodiff.batching.varying import ControlFlags
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType, Type
 from gradc_ir.graphs.control_flow import Roles

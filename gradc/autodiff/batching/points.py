@@ -9,10 +9,11 @@ is written into an array is what was there, so that the array *is* the old one f
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from gradc.autodiff.batching.varying import Varying
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.op import Op
 from gradc_ir.core.sizes import Shape, Size

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from gradc.autodiff.cotangents.mask import Mask, either, everywhere
 from gradc.autodiff.cotangents.masks import Cotangent
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core import sizes
 from gradc_ir.core.builder import active
 from gradc_ir.core.graph import Value

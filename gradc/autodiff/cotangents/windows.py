@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gradc.autodiff import zeros
 from gradc.autodiff.cotangents import masks
@@ -17,6 +16,7 @@ from gradc.autodiff.cotangents.mask import Mask
 from gradc.autodiff.cotangents.masks import Cotangent
 from gradc.autodiff.cotangents.reads import Read
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Shape, Size

@@ -8,7 +8,6 @@ Derivatives*, 2008, of weighing store against recompute, made exact as in PyTorc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from gradc.autodiff.loops import recomputation
 from gradc.autodiff.loops.minimum_cut import Network
@@ -16,6 +15,7 @@ from gradc.autodiff.parameters import parameters
 from gradc.autodiff.partition import read_late
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core import walk
 from gradc_ir.core.graph import Function, Node, Value, topological
 from gradc_ir.graphs import cost

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gradc.autodiff.forward import jvp
 from gradc.autodiff.open_calls import OpenCalls
@@ -17,6 +16,7 @@ from gradc.sparsity.runs import Runs
 from gradc.sparsity.seeds import Terms
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gradc.autodiff.batching import batch
 from gradc.autodiff.parameters import parameters
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value, topological
 from gradc_ir.core.types import Axes

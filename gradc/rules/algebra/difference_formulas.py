@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
 
 from gradc.rules.algebra.cancellation import sign
 from gradc.rules.algebra.factors import Product, whole
@@ -13,6 +12,7 @@ from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import Polynomial
 from gradc.rules.algebra.signs import plus_zero
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
 from gradc_ir.ranges import knowledge

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
 
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import ONE, Polynomial, multiplied, number, polynomial
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.builder import active
 from gradc_ir.core.graph import Value
 from gradc_ir.core.walk import answered

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import permutations
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from gradc.rules.algebra.parts import operand_of
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel, rearrange, scalar_constant
 from gradc_ir.matching.pattern import Match

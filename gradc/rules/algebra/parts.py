@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import mul, truediv
-from typing import NamedTuple
 
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import SEEN_THROUGH, peel, rearrange, scalar_constant
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from gradc.rules.algebra.cancellation import polynomial_difference
 from gradc.rules.algebra.difference_formulas import FORMULAS, MINUS_ONE, Side, minus_one
@@ -12,6 +11,7 @@ from gradc.rules.algebra.factors import Product, multiplied_out, product, set_ap
 from gradc.rules.algebra.parts import parts
 from gradc.rules.algebra.polynomial import number, polynomial
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.builder import remembered
 from gradc_ir.core.graph import Value
 

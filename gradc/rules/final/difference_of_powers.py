@@ -6,7 +6,6 @@ One of the last rules: the derivative of the product would be a sum that cancels
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NamedTuple
 
 from gradc.rules.algebra.cancellation import polynomial_difference
 from gradc.rules.algebra.factors import Product, set_apart, whole
@@ -16,6 +15,7 @@ from gradc.rules.algebra.signs import plus_zero
 from gradc.rules.algebra.split_differences import terms
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 
 _HIGHEST = 4

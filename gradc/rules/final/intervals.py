@@ -7,13 +7,13 @@ expanded in Hermite's polynomials, and integrated term by term.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from gradc.rules.algebra.cancellation import exact_difference
 from gradc.rules.algebra.factors import Product, whole
 from gradc.rules.algebra.split_differences import difference_of_functions
 from gradc.rules.engine import Rule, procedure, stable
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 
 # Half the width in standard deviations up to which five terms are enough, the same times the

@@ -8,12 +8,12 @@ that of the whole.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from gradc.rules.algebra.factors import Product, product, whole
 from gradc.rules.algebra.forms import negated, over_axes, sum_of_exponentials
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel, rearrange, scalar_constant
 

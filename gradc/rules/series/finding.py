@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gradc.rules.series import numbers
 from gradc.rules.series.orders import is_suspicious, rough_order
 from gradc.rules.series.point import Point
 from gradc.rules.series.region import Region, alone
 from gradc.rules.series.steps import ARITHMETIC, CONSTANT, VARIABLE
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import Surroundings
 from gradc_ir.graphs.rearrange import REARRANGEMENTS, scalar_constant

@@ -7,10 +7,9 @@ same number.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gradc.rules.series.steps import ARITHMETIC
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import Surroundings, changed_bodies

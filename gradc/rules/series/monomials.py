@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Node, Value
 
 # Rearrangements, the innermost first: the names of ops and their attributes.

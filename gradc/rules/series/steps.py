@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.op import TABLE
 from gradc_ir.core.types import Array
 from gradc_ir.interpreter.interpret import reference

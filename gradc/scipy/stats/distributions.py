@@ -11,7 +11,7 @@ import inspect
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc.special.recording import in_double, numpy, quietly, where
 from gradc.tracing.captured.top import state
@@ -19,6 +19,7 @@ from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.drawing.refused import Random
 from gradc.tracing.registry.dispatch import Mapped
+from gradc_ir.classes.named import NamedTuple
 
 Formula = AnyFunction
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import NamedTuple
 
 from gradc import on_need
+from gradc_ir.classes.named import NamedTuple
 
 
 class Cure(NamedTuple):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from gradc.arguments.pytree import Structure
 from gradc.tracing.captured.captures import Capture, Guard
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Size

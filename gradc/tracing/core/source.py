@@ -11,12 +11,13 @@ import sys
 from bisect import bisect_right
 from enum import Enum
 from types import BuiltinFunctionType, CodeType, FrameType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 import gradc_ir
 from gradc.tracing.core import opaque
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.errors import DTypeError, ShapeError, TraceError
 from gradc_ir.location import Lines, Location
 

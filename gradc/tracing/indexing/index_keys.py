@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gradc.tracing.core.symbolic_size import SymbolicSize, as_size, is_integer
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.core.views import Window
 from gradc.tracing.indexing.slices import slice_bounds
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core import sizes
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType

@@ -397,10 +397,10 @@ class Lens:
             copy = dict(original)
             copy[source.MARK] = True
             copy["__builtins__"] = self._builtins
-            if self._captures:
-                copy[RUNTIME] = _runtime()
             found = self._globals[id(original)] = (original, copy, set())
         _, copy, seen = found
+        if self._captures and RUNTIME not in copy and rewritten(function).sites:
+            copy[RUNTIME] = next(on_need.loaded(on_need.CAPTURE))
         for name in used_names(function.__code__):
             if name in original and name not in seen:
                 seen.add(name)
@@ -423,10 +423,6 @@ class Lens:
             elif is_empty(copy) and not is_empty(cell):
                 read = Attribute(cell, "cell_contents")
                 copy.cell_contents = self.captured(read(), (id(cell), name), name, read)
-
-
-def _runtime() -> types.ModuleType:
-    return next(on_need.loaded(on_need.CAPTURE))
 
 
 def _wraps_seen(function: types.FunctionType) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from types import ModuleType
-from typing import NamedTuple
 
 import numpy as np
 
 from gradc.tracing.advice.refusals import MEMBERS_REFUSED, cure
 from gradc.tracing.core.table import TABLE
+from gradc_ir.classes.named import NamedTuple
 
 BOTH, VALUE, REFUSED = "both modes", "value only", "refused"
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 from types import CodeType, FunctionType
+from typing import TYPE_CHECKING
 
 from gradc.tracing.rewriting.asking import asks
 from gradc.tracing.rewriting.expressions import THUNK
-from gradc.tracing.rewriting.function_scope import CannotRewrite
-from gradc.tracing.rewriting.site import Site
 from gradc.tracing.rewriting.source_tree import compiled, tree_of
-from gradc.tracing.rewriting.statements import Statements
 from gradc_ir.classes.quick import dataclass
+
+if TYPE_CHECKING:
+    from gradc.tracing.rewriting.site import Site
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +59,8 @@ def rewritten_text(function: FunctionType) -> str:
     tree = tree_of(function) if asks(function.__code__) else None
     if tree is None:
         return ""
+    from gradc.tracing.rewriting.function_scope import CannotRewrite  # few have loops or branches
+
     try:
         made = _made(tree.node, function.__code__, {})
     except CannotRewrite:
@@ -72,6 +75,8 @@ def _rewrite(function: FunctionType) -> Rewritten:
     tree = tree_of(function)
     if tree is None:
         return Rewritten(code, code, note=_NO_SOURCE)
+    from gradc.tracing.rewriting.function_scope import CannotRewrite  # few have loops or branches
+
     sites: dict[str, Site] = {}
     try:
         node = _made(tree.node, code, sites)
@@ -88,6 +93,8 @@ def _rewrite(function: FunctionType) -> Rewritten:
 def _made(
     node: ast.FunctionDef | ast.Lambda, code: CodeType, sites: dict[str, Site]
 ) -> ast.FunctionDef | ast.Lambda:
+    from gradc.tracing.rewriting.statements import Statements  # few have loops or branches
+
     statements = Statements(node, code.co_filename, sites)
     if isinstance(node, ast.Lambda):
         return statements.lambda_(node)

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from functools import reduce
 from operator import or_
 from types import CodeType, FunctionType, ModuleType
-from typing import NamedTuple
 
 from gradc.tracing.rewriting.names import own_nodes
 from gradc.tracing.rewriting.same_code import same_code
+from gradc_ir.classes.named import NamedTuple
 
 _FUTURE = reduce(or_, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
 _FACTORY = "_gradc_factory"

@@ -1,1 +1,1 @@
-"""Dataclasses as of the standard library, made quickly: what a first call loads has many."""
+"""Classes as of the standard library, made quickly: what a first call loads has many."""

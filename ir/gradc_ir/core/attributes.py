@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.foreign import Symbol
 from gradc_ir.core.graph import Function

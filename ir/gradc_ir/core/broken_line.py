@@ -7,7 +7,8 @@ way only. So sums and maxima that look different but are equal for every size be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+
+from gradc_ir.classes.named import NamedTuple
 
 
 class BrokenLine(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import NamedTuple
 
 import numpy as np
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import DType
 
 INF = math.inf

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.elements.cells import Cells
 
 Wanted: TypeAlias = tuple[bool, ...]  # for each axis of the result whether it is to stay

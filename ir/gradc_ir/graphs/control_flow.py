@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node
 
 Found = TypeVar("Found")

@@ -9,10 +9,11 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from gradc_ir import build
 from gradc_ir.build import Builder
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import symbol
 from gradc_ir.core.types import DType, Type

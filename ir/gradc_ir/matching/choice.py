@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.graphs.rearrange import SEEN_THROUGH, peel
 from gradc_ir.matching.heads import COMPOUND, bits, factor_heads

@@ -12,10 +12,11 @@ numbers, which may be computed of sizes.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.attributes import SIZED
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.walk import answered

@@ -8,9 +8,10 @@ Rules are chosen by the op of a value and the ops of its operands, so that many 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc_ir.build import Builder, active
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.builder import Arrange
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.errors import RuleError, VerifyError

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import Array, Axes
 from gradc_ir.meaning.reduction import reduce_in_order
 

@@ -7,8 +7,9 @@ A node is known by its level and its number there: node ``(0, i)`` is chunk i, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.meaning.reduction import CHUNK
 
 _Sum = TypeVar("_Sum")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 import numpy as np
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.op import declare
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Array, DType, Type, Types

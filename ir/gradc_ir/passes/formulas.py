@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import Type
@@ -35,8 +36,7 @@ _TAME = (2.0**-30, 2.0**30)
 class Group(NamedTuple):
     """Values that formulas are made for, what these start from, and the formulas.
 
-    ``steps`` are the values that the formulas compute anew, ``given`` those they start from that
-    formulas before make.
+    ``steps`` are what the formulas compute anew, ``given`` what formulas before make for them.
     """
 
     values: tuple[Value, ...]

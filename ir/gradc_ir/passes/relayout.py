@@ -8,9 +8,9 @@ neighbours of the result. Exchanging them takes as long as a product or two, so 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size, symbols

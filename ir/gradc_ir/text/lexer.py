@@ -13,8 +13,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.errors import GradcError, ParseError
 
 _TOKEN = re.compile(

@@ -10,11 +10,12 @@ from __future__ import annotations
 import marshal
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gradc_ir import ops
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core import foreign
 from gradc_ir.core.constant import Constant
 from gradc_ir.core.graph import Function, Node, Value

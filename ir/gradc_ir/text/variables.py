@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Iterator
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.location import Lines, Location
 

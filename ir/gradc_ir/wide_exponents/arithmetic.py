@@ -12,18 +12,19 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array, dtype_of
 from gradc_ir.wide_exponents.formulas import Steps, made_of
 from gradc_ir.wide_exponents.functions import expand
 
 # Exponents of numbers that are neither large nor small, by the bytes of a dtype: some products of
-# them stay in the range.
-MODERATE = {8: 256, 4: 30}
+# them stay in the range. Powers of two, so that one bit more tells a larger exponent.
+MODERATE = {8: 256, 4: 32}
 # A number so far below another does not change their sum.
 _FAR = 100
 # A number of a larger exponent is whole.

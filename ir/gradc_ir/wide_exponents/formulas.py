@@ -6,8 +6,9 @@ A formula is a closed Function of numbers: its parameters are of one float dtype
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Value
 
 Operand: TypeAlias = int | float  # the number of a value, or a number

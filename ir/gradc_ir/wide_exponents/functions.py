@@ -2,127 +2,65 @@
 
 Formulas name functions; a program has none. Here each function is taken apart into sums, products,
 quotients, roots, comparisons and choices, and into the significand and exponent of a number. They
-are for where plain arithmetic has no answer, so they are short rather than of the last bit: a few
-ulps, and as many digits as an exponent has for powers and for exponentials of large numbers.
+are short rather than of the last bit: a few ulps, and as an exponent has digits for large powers.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType
-from gradc_ir.wide_exponents.formulas import ARITHMETIC, Operand, Step, Steps, steps_of
+from gradc_ir.wide_exponents.formulas import ARITHMETIC, Steps, steps_of
+from gradc_ir.wide_exponents.program import Number, Program
 
 _LARGEST_POWER = 64
 
 
-class _Format(NamedTuple):
-    """How many terms series have in a dtype, and the logarithm of 2 as a sum.
-
-    The first number of the sum is so short that its product with an exponent is exact.
-    """
-
-    exponential: int
-    logarithm: int
-    arctangent: int
-    high: float
-    low: float
-    far: float
-
-
-_FORMATS = {
-    DType.F64: _Format(14, 11, 12, 0.6931471803691238, 1.9082149292705877e-10, 2.0**40),
-    DType.F32: _Format(8, 5, 6, 0.693359375, -2.12194440e-4, 2.0**18),
-}
-
-
-def expand(body: Function, dtype: DType) -> Steps:
-    """Return the steps of formulas without functions; equal steps are made once."""
+def expand(body: Function, dtype: DType, called: frozenset[str] = frozenset()) -> Steps:
+    """Return the steps of formulas, without functions but those called; equal ones are one."""
     steps, results = steps_of(body)
-    program = _Program(len(body.params), dtype)
-    values = [_Number(program, place) for place in range(len(body.params))]
+    program = Program(len(body.params), dtype, called)
+    values = program.operands
     for word, operands in steps:
-        given = [values[x] if isinstance(x, int) else _Number(program, x) for x in operands]
+        given = [values[x] if isinstance(x, int) else Number(program, x) for x in operands]
         values.append(FUNCTIONS[word](*given) if word in FUNCTIONS else program.write(word, *given))
     return Steps(tuple(program.steps), tuple(int(values[result].place) for result in results))
 
 
-class _Program:
-    """Steps that are written one after the other."""
-
-    def __init__(self, operands: int, dtype: DType) -> None:
-        self.steps: list[Step] = []
-        self.format = _FORMATS[dtype]
-        self._first = operands
-        self._known: dict[str, int] = {}
-
-    def write(self, word: str, *given: _Number | float) -> _Number:
-        """Write a step, unless it is there."""
-        places = tuple([x.place if isinstance(x, _Number) else x for x in given])
-        # as a text the value %1 is not the number 1.0
-        key = f"{word} {places!r}"
-        if key not in self._known:
-            self._known[key] = self._first + len(self.steps)
-            self.steps.append(Step(word, places))
-        return _Number(self, self._known[key])
-
-
-_Operator: TypeAlias = Callable[["_Number", "_Number | float"], "_Number"]
-
-
-def _operators(word: str) -> tuple[_Operator, _Operator]:
-    """Return the methods of an operator, whose number is on its left and on its right."""
-    return (
-        lambda number, other: number.of(word, other),
-        lambda number, other: number.program.write(word, other, number),
-    )
-
-
-class _Number:
-    """A value of a program, or a number that stands for itself: arithmetic writes steps."""
-
-    __slots__ = ("place", "program")
-
-    def __init__(self, program: _Program, place: Operand) -> None:
-        self.program = program
-        self.place = place
-
-    def of(self, word: str, *others: _Number | float) -> _Number:
-        """Write a step of which this is the first operand."""
-        return self.program.write(word, self, *others)
-
-    __add__, __radd__ = _operators("add")
-    __sub__, __rsub__ = _operators("sub")
-    __mul__, __rmul__ = _operators("mul")
-    __truediv__, __rtruediv__ = _operators("div")
-    __lt__, __gt__ = _operators("lt")
-
-    def __neg__(self) -> _Number:
-        return self.of("neg")
-
-    def __abs__(self) -> _Number:
-        return self.of("abs")
+def steps_of_function(word: str, operands: int, dtype: DType) -> Steps:
+    """Return the steps that a function of so many numbers is made of."""
+    program = Program(operands, dtype)
+    result = FUNCTIONS[word](*program.operands)
+    return Steps(tuple(program.steps), (int(result.place),))
 
 
 # What takes the place of a word: a function of the numbers that are its operands.
-_Made: TypeAlias = Callable[..., _Number]
+_Made: TypeAlias = Callable[..., Number]
 FUNCTIONS: dict[str, _Made] = {}
 
 
 def _function(made: _Made) -> _Made:
-    """Enter what an op is made of, by its name."""
-    FUNCTIONS[made.__name__.removeprefix("_")] = made
-    return made
+    """Enter what an op is made of, by its name; it is a step where the program has such."""
+    word = made.__name__.removeprefix("_")
+
+    @functools.wraps(made)
+    def written(x: Number, *others: Number | float) -> Number:
+        called = word in x.program.called
+        return x.program.write(word, x, *others) if called else made(x, *others)
+
+    FUNCTIONS[word] = written
+    return written
 
 
-def _choice(condition: _Number, x: _Number | float, y: _Number | float) -> _Number:
+def _choice(condition: Number, x: Number | float, y: Number | float) -> Number:
     return condition.of("select", x, y)
 
 
-def _polynomial(x: _Number, coefficients: Sequence[float]) -> _Number:
+def _polynomial(x: Number, coefficients: Sequence[float]) -> Number:
     """Write a polynomial of at least two terms, of which the constant comes first."""
     made = coefficients[-1] * x + coefficients[-2]
     for each in reversed(coefficients[:-2]):
@@ -130,19 +68,19 @@ def _polynomial(x: _Number, coefficients: Sequence[float]) -> _Number:
     return made
 
 
-def _is_negative(x: _Number) -> _Number:
+def _is_negative(x: Number) -> Number:
     """Write whether a number has the sign -, as -0 does."""
     return _choice(x.of("eq", 0.0), 1.0 / x, x) < 0.0
 
 
-def _signed(x: _Number, size: _Number) -> _Number:
+def _signed(x: Number, size: Number) -> Number:
     """Write a size with the sign of a number, also of a zero."""
     return _choice(_is_negative(x), -size, size)
 
 
-def _squared(base: _Number, exponent: int) -> _Number:
+def _squared(base: Number, exponent: int) -> Number:
     """Write a power of a number by squaring."""
-    result: _Number | None = None
+    result: Number | None = None
     while exponent:
         if exponent % 2:
             result = base if result is None else result * base
@@ -154,16 +92,16 @@ def _squared(base: _Number, exponent: int) -> _Number:
 
 
 @_function
-def _stop_gradient(x: _Number) -> _Number:
+def _stop_gradient(x: Number) -> Number:
     return x if isinstance(x.place, int) else x * 1.0
 
 
 @_function
-def _fence(x: _Number) -> _Number:
+def _fence(x: Number) -> Number:
     return _stop_gradient(x)
 
 
-def _parts(x: _Number) -> tuple[_Number, _Number]:
+def _parts(x: Number) -> tuple[Number, Number]:
     """Write exp(r) - 1 and n, of which exp(r) * 2**n is the exponential."""
     format_ = x.program.format
     n = (x * (1 / math.log(2)) + 0.5).of("floor")
@@ -173,7 +111,7 @@ def _parts(x: _Number) -> tuple[_Number, _Number]:
 
 
 @_function
-def _exp(x: _Number) -> _Number:
+def _exp(x: Number) -> Number:
     small, n = _parts(x)
     plain = (small + 1.0).of("scale", n)
     # of that hardly a digit were known for large x
@@ -181,23 +119,23 @@ def _exp(x: _Number) -> _Number:
 
 
 @_function
-def _expm1(x: _Number) -> _Number:
+def _expm1(x: Number) -> Number:
     small, n = _parts(x)
     large = _exp(x) - 1.0
     return _choice(x.of("eq", 0.0), x, _choice(n.of("eq", 0.0), small, large))
 
 
 @_function
-def _exp2(x: _Number) -> _Number:
+def _exp2(x: Number) -> Number:
     return _exp(x * math.log(2))
 
 
 @_function
-def _exp_product(x: _Number, y: _Number) -> _Number:
+def _exp_product(x: Number, y: Number) -> Number:
     return _exp(x * y)
 
 
-def _near_one(f: _Number) -> _Number:
+def _near_one(f: Number) -> Number:
     """Write log((1 + f) / (1 - f))."""
     square = f * f
     series = [2.0 / (2 * k + 1) for k in range(f.program.format.logarithm)]
@@ -205,7 +143,7 @@ def _near_one(f: _Number) -> _Number:
 
 
 @_function
-def _log(x: _Number) -> _Number:
+def _log(x: Number) -> Number:
     format_ = x.program.format
     m, e = x.of("significand"), x.of("exponent")
     low = m < math.sqrt(0.5)
@@ -220,27 +158,27 @@ def _log(x: _Number) -> _Number:
 
 
 @_function
-def _log1p(x: _Number) -> _Number:
+def _log1p(x: Number) -> Number:
     near = _near_one(x / (x + 2.0))
     small = abs(x) < 0.25
     return _choice(small, near, _log(x + 1.0))
 
 
 @_function
-def _log2(x: _Number) -> _Number:
+def _log2(x: Number) -> Number:
     return _log(x) * (1 / math.log(2))
 
 
 @_function
-def _log10(x: _Number) -> _Number:
+def _log10(x: Number) -> Number:
     return _log(x) * (1 / math.log(10))
 
 
 @_function
-def _power(x: _Number, y: _Number) -> _Number:
+def _power(x: Number, y: Number) -> Number:
     if isinstance(y.place, float):
         if y.place < 0:
-            return 1.0 / _power(x, _Number(y.program, -y.place))
+            return 1.0 / _power(x, Number(y.program, -y.place))
         if y.place in range(1, _LARGEST_POWER + 1):
             return _squared(x, int(y.place))
         if 2 * y.place in range(1, _LARGEST_POWER + 1):
@@ -258,7 +196,7 @@ def _power(x: _Number, y: _Number) -> _Number:
 
 
 @_function
-def _cbrt(x: _Number) -> _Number:
+def _cbrt(x: Number) -> Number:
     m, e = abs(x).of("significand"), x.of("exponent")
     third = (e * (1 / 3)).of("floor")
     m = m.of("scale", e - third * 3.0)
@@ -271,17 +209,17 @@ def _cbrt(x: _Number) -> _Number:
 
 
 @_function
-def _hypot(x: _Number, y: _Number) -> _Number:
+def _hypot(x: Number, y: Number) -> Number:
     return (x * x + y * y).of("sqrt")
 
 
 @_function
-def _direction_cosine(x: _Number, y: _Number) -> _Number:
+def _direction_cosine(x: Number, y: Number) -> Number:
     return x / _hypot(x, y)
 
 
 @_function
-def _sinh(x: _Number) -> _Number:
+def _sinh(x: Number) -> Number:
     t = _expm1(abs(x))
     both = t + t / (t + 1.0)
     doubled = _choice(t < 2.0**60, both, t)
@@ -289,18 +227,18 @@ def _sinh(x: _Number) -> _Number:
 
 
 @_function
-def _cosh(x: _Number) -> _Number:
+def _cosh(x: Number) -> Number:
     t = _exp(abs(x))
     return (t + 1.0 / t) * 0.5
 
 
 @_function
-def _tanh(x: _Number) -> _Number:
+def _tanh(x: Number) -> Number:
     t = _expm1(abs(x) * 2.0)
     return _signed(x, _choice(t < 2.0**60, t / (t + 2.0), 1.0))
 
 
-def _arctan_of_proper(x: _Number) -> _Number:
+def _arctan_of_proper(x: Number) -> Number:
     """Write the arctangent of a number from 0 to 1: of a quarter of the angle."""
     for _ in range(2):
         x = x / ((x * x + 1.0).of("sqrt") + 1.0)
@@ -310,8 +248,8 @@ def _arctan_of_proper(x: _Number) -> _Number:
 
 
 @_function
-def _arctan2(y: _Number, x: _Number | float) -> _Number:
-    x = x if isinstance(x, _Number) else _Number(y.program, x)
+def _arctan2(y: Number, x: Number | float) -> Number:
+    x = x if isinstance(x, Number) else Number(y.program, x)
     a, b = abs(y), abs(x)
     steep = b < a
     proper = _choice(steep, b / a, a / b)
@@ -324,27 +262,27 @@ def _arctan2(y: _Number, x: _Number | float) -> _Number:
 
 
 @_function
-def _arctan(x: _Number) -> _Number:
+def _arctan(x: Number) -> Number:
     return _arctan2(x, 1.0)
 
 
-def _side(x: _Number) -> _Number:
+def _side(x: Number) -> Number:
     """Write sqrt(1 - x * x)."""
     return ((1.0 - x) * (x + 1.0)).of("sqrt")
 
 
 @_function
-def _arcsin(x: _Number) -> _Number:
+def _arcsin(x: Number) -> Number:
     return _arctan2(x, _side(x))
 
 
 @_function
-def _arccos(x: _Number) -> _Number:
+def _arccos(x: Number) -> Number:
     return _arctan2(_side(x), x)
 
 
 @_function
-def _arcsinh(x: _Number) -> _Number:
+def _arcsinh(x: Number) -> Number:
     size = abs(x)
     square = x * x
     root = (square + 1.0).of("sqrt")
@@ -353,46 +291,46 @@ def _arcsinh(x: _Number) -> _Number:
 
 
 @_function
-def _arccosh(x: _Number) -> _Number:
+def _arccosh(x: Number) -> Number:
     less = x - 1.0
     # a root of each: below the domain there is no number
     return _log1p(less + less.of("sqrt") * (x + 1.0).of("sqrt"))
 
 
 @_function
-def _arctanh(x: _Number) -> _Number:
+def _arctanh(x: Number) -> Number:
     size = abs(x)
     return _signed(x, _log1p((size + size) / (1.0 - size)) * 0.5)
 
 
 @_function
-def _sigmoid(x: _Number) -> _Number:
+def _sigmoid(x: Number) -> Number:
     t = _exp(-abs(x))
     return _choice(x < 0.0, t, 1.0) / (t + 1.0)
 
 
 @_function
-def _sigmoid_derivative(x: _Number) -> _Number:
+def _sigmoid_derivative(x: Number) -> Number:
     t = _exp(-abs(x))
     more = t + 1.0
     return t / (more * more)
 
 
 @_function
-def _softplus(x: _Number) -> _Number:
+def _softplus(x: Number) -> Number:
     t = _exp(-abs(x))
     return _choice(x < 0.0, 0.0, x) + _log1p(t)
 
 
 @_function
-def _logaddexp(x: _Number, y: _Number) -> _Number:
+def _logaddexp(x: Number, y: Number) -> Number:
     larger = _maximum(x, y)
     less = _choice(x.of("eq", y), 0.0, -abs(x - y))  # of two infinities as well
     return larger + _log1p(_exp(less))
 
 
 @_function
-def _log1mexp(x: _Number) -> _Number:
+def _log1mexp(x: Number) -> Number:
     small = _expm1(x)
     near = x > -math.log(2)
     far = _log1p(-_exp(x))
@@ -400,51 +338,54 @@ def _log1mexp(x: _Number) -> _Number:
 
 
 @_function
-def _maximum(x: _Number, y: _Number) -> _Number:
+def _maximum(x: Number, y: Number) -> Number:
     # of two zeros, the sum is 0 unless both are -0
     equal = _choice(x.of("eq", 0.0), x + y, x)
     return _choice(x.of("eq", y), equal, _choice(x < y, y, x))
 
 
 @_function
-def _minimum(x: _Number, y: _Number) -> _Number:
+def _minimum(x: Number, y: Number) -> Number:
     equal = _choice(x.of("eq", 0.0), -(-x - y), x)
     return _choice(x.of("eq", y), equal, _choice(x < y, x, y))
 
 
 @_function
-def _sign(x: _Number) -> _Number:
+def _sign(x: Number) -> Number:
     return _choice(x.of("eq", 0.0), 0.0, _choice(x < 0.0, -1.0, 1.0))
 
 
 @_function
-def _le(x: _Number, y: _Number) -> _Number:
+def _le(x: Number, y: Number) -> Number:
     return _choice(x < y, 1.0, x.of("eq", y))
 
 
 @_function
-def _ne(x: _Number, y: _Number) -> _Number:
+def _ne(x: Number, y: Number) -> Number:
     return _logical_not(x.of("eq", y))
 
 
 @_function
-def _logical_not(x: _Number) -> _Number:
+def _logical_not(x: Number) -> Number:
     return _choice(x, 0.0, 1.0)
 
 
 @_function
-def _logical_and(x: _Number, y: _Number) -> _Number:
+def _logical_and(x: Number, y: Number) -> Number:
     return _choice(x, y, 0.0)
 
 
 @_function
-def _logical_or(x: _Number, y: _Number) -> _Number:
+def _logical_or(x: Number, y: Number) -> Number:
     return _choice(x, 1.0, y)
 
 
 @_function
-def _logical_xor(x: _Number, y: _Number) -> _Number:
+def _logical_xor(x: Number, y: Number) -> Number:
     return _ne(x, y)
 
 
 WORDS = frozenset({*ARITHMETIC, *FUNCTIONS, "lt", "eq", "floor", "select"})
+
+# Of so many steps that a program may call them; most others are made of these.
+LONG = frozenset({"exp", "expm1", "log", "log1p", "arctan2"})

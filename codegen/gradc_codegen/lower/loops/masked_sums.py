@@ -161,10 +161,9 @@ class MaskedSums:
 
         def left_out() -> None:
             if any(one.value.type.dtype.is_float for one in sums):
-                writer.where(skipped[0].may_be_negative, lambda: self._join_zeros(items))
+                writer.where(skipped[0].needs_zero, lambda: self._join_zeros(items))
 
-        needed = writer.emit(f"or i1 {skipped[0].is_first}, {any_lane(writer, found)}")
-        writer.either(needed, joined, left_out)
+        writer.either(any_lane(writer, found), joined, left_out)
 
     def _join_zeros(self, items: Sequence[Item]) -> None:
         """Write that all masked sums among some items join a zero."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from gradc_codegen.lower.addresses import Place
 from gradc_codegen.lower.elements import Elements
 from gradc_codegen.nest.loop_nest import Statement
 from gradc_codegen.storage.storage import Accumulator, Buffer
 from gradc_codegen.text.module import REGISTER
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.sizes import product
 from gradc_ir.meaning import reduction
 
@@ -226,10 +226,37 @@ class Cells:
                 nest(position + 1, [*own[:dim], index, *own[dim + 1 :]])
 
             end = writer.size(self._statement.dims[dim])
-            is_last = position == len(self._state.inner) - 1
-            if is_last and writer.lanes == 1 and not writer.module.machine.is_small:
-                writer.lane_loop(end, self._lanes, within)
+            if position == len(self._state.inner) - 1:
+                self._innermost(end, within)
             else:
                 writer.loop("0", end, within)
 
         nest(0, self._index_of(self._statement))
+
+    def each_in_scratch(self, body: Callable[[list[str]], None]) -> None:
+        """Run a body as :meth:`each` does, which only asks for cells in scratch.
+
+        There they are side by side, so that one loop goes over all of them, as if the last dim
+        were as long: rows of three would leave most lanes of theirs empty.
+        """
+        dims, writer = self._state.inner, self._elements.writer
+        own = self._index_of(self._statement)
+        if len(dims) < 2 or writer.lanes > 1 or self._vector:
+            self.each(body)
+            return
+        for dim in dims:
+            own[dim] = "0"
+        count = product(self._statement.dims[dim] for dim in dims)
+
+        def at(index: str) -> None:
+            body([*own[: dims[-1]], index, *own[dims[-1] + 1 :]])
+
+        self._innermost(writer.size(count), at)
+
+    def _innermost(self, end: str, body: Callable[[str], None]) -> None:
+        """Write a loop with nothing but a body in it, in lanes where there are any."""
+        writer = self._elements.writer
+        if writer.lanes == 1 and not writer.module.machine.is_small:
+            writer.lane_loop(end, self._lanes, body)
+        else:
+            writer.loop("0", end, body)

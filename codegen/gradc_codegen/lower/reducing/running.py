@@ -125,11 +125,11 @@ class Running:
 
     def begin(self) -> None:
         """Write the state's start; the total of no elements is a positive zero."""
-        if self.cells.is_apart:
-            return
         writer = self.elements.writer
         if self.grouped and self.state.along == reduction.GROUP and mask_of(self.statement):
             self.skipped = Skipped(writer)
+        if self.cells.is_apart:
+            return
         start = identity(self.statement)
         total = start
         size = self.statement.dims[self.statement.sequential]
@@ -157,7 +157,7 @@ class Running:
         elif self.is_short_code:
             self._fill("chunk", start, self.count)
         else:
-            self.cells.each(lambda own: self.cells.store(self.cells.chunk(own), start))
+            self.cells.each_in_scratch(lambda own: self.cells.store(self.cells.chunk(own), start))
 
     def _go_on(self, own: list[str]) -> None:
         """Write that the chunk goes on from what an operand has at the place of a cell."""
@@ -178,7 +178,7 @@ class Running:
                 for lane in range(self.lanes):
                     self.cells.store(self.cells.partial(str(lane), own), start)
 
-            self.cells.each(write)
+            self.cells.each_in_scratch(write)
 
     def _fill(self, name: str, start: str, count: Size) -> None:
         """Write the start into all cells of a kind."""
@@ -205,7 +205,7 @@ class Running:
                     values = [self._join(values[i], values[i + half]) for i in range(half)]
                 self._join_into(self.cells.chunk(own), values[0])
 
-            self.cells.each(write)
+            self.cells.each_in_scratch(write)
 
     def join_chunk(self) -> None:
         """Join the chunk to the total."""
@@ -257,7 +257,7 @@ class Running:
     def take_chunk(self, number: str) -> None:
         """Have the sum that a task has made in the chunk's place."""
         cells = self.cells
-        cells.each(
+        cells.each_in_scratch(
             lambda own: cells.store(cells.chunk(own), cells.load(cells.sum_of_chunk(number, own)))
         )
 
@@ -267,10 +267,8 @@ class Running:
         ``to_chunk``: to the chunk at hand instead.
         """
         cells = self.cells
-        to = cells.chunk if to_chunk else cells.total
-        cells.each(
-            lambda own: self._join_into(to(own), cells.load(cells.sum_of_chunk(number, own)))
-        )
+        to, each = (cells.chunk, cells.each_in_scratch) if to_chunk else (cells.total, cells.each)
+        each(lambda own: self._join_into(to(own), cells.load(cells.sum_of_chunk(number, own))))
 
     def leave_chunk(self) -> None:
         """Put what a task has made of the chunk at hand where the joins find it."""
@@ -282,6 +280,8 @@ class Running:
 
     def end(self) -> str | None:
         """Return the total in a register and give back the stack, None when it lives in memory."""
+        if self.skipped is not None:
+            self.skipped.release()
         if self.cells.is_apart:
             chunk = self.cells.chunk_on_stack
             made = None if chunk is None else self.cells.load(chunk)
@@ -293,8 +293,6 @@ class Running:
             self._join_into(self.cells.total(own), self._reduced(row, self.state.along))
         total = self.cells.load(self.cells.total(own)) if self.cells.in_register else None
         self.cells.release()
-        if self.skipped is not None:
-            self.skipped.release()
         return total
 
     def narrowed(self, loop: Loop) -> triangular_bounds.Range | None:

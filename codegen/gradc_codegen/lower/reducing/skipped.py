@@ -1,8 +1,8 @@
 """Groups of zeros that do not join a sum.
 
-To join 0.0 changes -0.0 and nothing else. The first group of a chunk always joins. Behind it the
-chunk is -0.0 only if every element of that group was, so if none of them was masked away: then
-later groups that are left out join 0.0 in the place of their elements.
+To join 0.0 changes -0.0 and nothing else. A chunk begins with -0.0. Behind its first group it is
+-0.0 only if every element of that group was, so if none of them was masked away. The first group,
+and later ones of such a chunk, join 0.0 in the place of their elements when they are left out.
 """
 
 from __future__ import annotations
@@ -38,16 +38,17 @@ class Skipped:
         self._writer.stack.release(self._may_be_negative)
 
     @property
-    def is_first(self) -> str:
-        """Whether the group at hand is the first of its chunk."""
-        return self._writer.load("i1", self._is_first)
+    def needs_zero(self) -> str:
+        """Whether the chunk may be -0.0, so that a group that is left out joins a zero."""
+        is_first = self._writer.load("i1", self._is_first)
+        return self._writer.emit(f"or i1 {is_first}, {self._may_be_negative_now}")
 
     @property
-    def may_be_negative(self) -> str:
+    def _may_be_negative_now(self) -> str:
         """Whether the chunk may be -0.0 behind its first group."""
         return self._writer.load("i1", self._may_be_negative)
 
     def note(self, is_full: str) -> None:
         """Note of a group whether no element was masked away; only that of the first counts."""
-        may_be = self._writer.emit(f"or i1 {self.may_be_negative}, {is_full}")
+        may_be = self._writer.emit(f"or i1 {self._may_be_negative_now}, {is_full}")
         self._writer.do(f"store i1 {may_be}, ptr {self._may_be_negative}")

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from gradc_codegen.math.emitted import coefficients, wide
 from gradc_codegen.math.emitted.builder import Bits, Float, Truth, fast_sum, fma
 from gradc_codegen.math.emitted.formats import Format
 from gradc_codegen.math.emitted.polynomials import even_and_odd, horner, paired
 from gradc_codegen.math.emitted.rare import sometimes
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import DType
 
 # 1 + f is at least this, and less than twice as much

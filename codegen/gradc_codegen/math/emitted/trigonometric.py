@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 from gradc_codegen.math.emitted import coefficients
 from gradc_codegen.math.emitted.angle import (
@@ -26,6 +25,7 @@ from gradc_codegen.math.emitted.builder import Float, Truth, fma
 from gradc_codegen.math.emitted.polynomials import horner, polynomial
 from gradc_codegen.math.emitted.quadrant import Quadrant, with_sign
 from gradc_codegen.math.emitted.rare import rarely, sometimes
+from gradc_ir.classes.named import NamedTuple
 
 
 class _Parts(NamedTuple):

@@ -8,7 +8,6 @@ of paths is the outer one: what a strip's loops hand to each other stays near.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gradc_codegen.arrays.chunk_sums import JOIN_CHUNKS
 from gradc_codegen.nest.strips import ONTO, STRIPS
@@ -19,6 +18,7 @@ from gradc_codegen.schedule.interchange.rows_shared import with_rows_shared
 from gradc_codegen.schedule.interchange.strip_graph import Going, Strip, StripGraph, is_in_order
 from gradc_codegen.schedule.interchange.sums_apart import with_sums_apart
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.builder import Builder, active
 from gradc_ir.core.graph import Function, Node, Value

@@ -8,11 +8,12 @@ a sum over all rows is behind it.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from gradc_codegen.nest.carry_storage import inits
 from gradc_codegen.schedule.estimates import Estimates
 from gradc_codegen.schedule.interchange.apart import Apart
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.walk import users

@@ -7,10 +7,11 @@ in strips they are near, and reading one takes a tenth of the time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc_codegen.schedule.interchange.apart import Apart
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.builder import Builder, rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.graphs.control_flow import Roles

@@ -7,11 +7,12 @@ that nothing is copied.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gradc_codegen.nest.strips import ONTO
 from gradc_codegen.schedule.interchange.apart import JOINS, Apart
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.builder import Builder, active
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size

@@ -8,12 +8,11 @@ rest, and reads and computes with it what both need.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gradc_codegen.nest.index_maps import own_dims
 from gradc_codegen.schedule.labels import Labels
 from gradc_codegen.schedule.recompute import SOURCES
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size, at_least, maximum, minimum

@@ -7,8 +7,6 @@ more than slots: for the state of the very last step, which is not kept for long
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gradc.derivatives.control.checkpointed import binomial
 from gradc.derivatives.control.checkpointed.grouped_loops import (
     Group,
@@ -17,6 +15,7 @@ from gradc.derivatives.control.checkpointed.grouped_loops import (
     while_loop,
 )
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Value
 
 

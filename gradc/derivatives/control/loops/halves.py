@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from gradc.autodiff.bodies import finished
 from gradc.autodiff.loops.residuals import divide
@@ -11,6 +10,7 @@ from gradc.autodiff.reverse import pull_body
 from gradc.autodiff.table import Site
 from gradc.derivatives.control.layout import arranged
 from gradc.derivatives.control.loops.loop import Loop
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
 

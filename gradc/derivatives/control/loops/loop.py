@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gradc.autodiff import active as activity
 from gradc.autodiff import zeros
@@ -12,6 +11,7 @@ from gradc.autodiff.parameters import with_parameters
 from gradc.autodiff.table import Site, Tangents
 from gradc.derivatives.control.layout import arranged
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.graphs.control_flow import Roles

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import permutations
-from typing import NamedTuple
 
 from gradc.rules.algebra.factors import product
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from itertools import permutations
-from typing import NamedTuple
 
 from gradc.rules.algebra.factors import product
 from gradc.rules.algebra.parts import operand_of, parts
 from gradc.rules.engine import procedure, stable
 from gradc.rules.stable.angles.complements import beside_angle
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import NamedTuple
 
 from gradc.rules.algebra.factors import Product, common_factors, product, whole
 from gradc.rules.algebra.parts import made_by, parts
 from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.engine import INF, procedure, stable
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.interpreter.composed import horner, tiny
 

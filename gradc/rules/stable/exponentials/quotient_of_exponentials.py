@@ -13,12 +13,12 @@ import math
 from functools import partial, reduce
 from itertools import permutations
 from operator import add, mul, truediv
-from typing import NamedTuple
 
 from gradc.rules.algebra.forms import negated, replace_in_terms, take_factor
 from gradc.rules.algebra.parts import operand_of, parts
 from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
 from gradc_ir.ranges.knowledge import is_nonnegative

@@ -7,13 +7,12 @@ what left, so that the logarithm of a negative number is nan as before.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gradc.rules.algebra.forms import sum_of_exponentials
 from gradc.rules.algebra.parts import Factor, factors_of, parts, product_of
 from gradc.rules.algebra.signs import plus_zero
 from gradc.rules.engine import POSITIVE, procedure, stable
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.ranges.knowledge import is_nonnegative, is_positive, is_whole

@@ -14,12 +14,12 @@ from fractions import Fraction
 from functools import reduce
 from itertools import permutations
 from operator import add
-from typing import NamedTuple
 
 from gradc.rules.algebra.forms import Sum, over_axes, sum_of_exponentials
 from gradc.rules.algebra.parts import exact_number, operand_of
 from gradc.rules.engine import procedure, stable
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant

@@ -8,7 +8,6 @@ nothing need be known, their signs included.
 from __future__ import annotations
 
 from itertools import permutations
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from gradc.rules.algebra.forms import finite_shift, largest, over_axes
 from gradc.rules.algebra.parts import Factor, factors_of, operand_of, parts, product_of
 from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
 from gradc_ir.ranges.knowledge import is_finite, is_nonzero, is_positive

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from itertools import permutations
-from typing import NamedTuple
 
 from gradc.rules.algebra.parts import operands_of, parts
 from gradc.rules.engine import INF, POSITIVE, procedure, rule, stable
 from gradc.rules.stable.arithmetic.quotients import power_of
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import peel, scalar_constant
 from gradc_ir.matching.pattern import Match

@@ -8,7 +8,6 @@ what the logarithm of a mean of exponentials has beyond the mean exponent.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import NamedTuple
 
 from gradc.rules.algebra.factors import Product, cancelled, product, whole
 from gradc.rules.algebra.parts import exact_number, parts
@@ -16,6 +15,7 @@ from gradc.rules.algebra.polynomial import ONE, polynomial
 from gradc.rules.engine import procedure, stable
 from gradc.rules.stable.logarithms.means_of_exponentials import logarithm
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 
 _MOST_TERMS = 4

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import permutations
-from typing import NamedTuple
 
 from gradc.rules.algebra.factors import Product, common_factors, either_way, product, whole
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.ranges import knowledge

@@ -7,12 +7,12 @@ import sys
 from fractions import Fraction
 from functools import partial
 from itertools import permutations
-from typing import NamedTuple
 
 from gradc.rules.algebra.forms import replace_factor
 from gradc.rules.algebra.parts import operand_of
 from gradc.rules.engine import POSITIVE, Rule, procedure, rule, stable
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import scalar_constant

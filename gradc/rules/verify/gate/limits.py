@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from gradc.rules.verify.balls import (
     is_nan,
 )
 from gradc.rules.verify.gate.exact import RealFunction
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import Array
 
 # Paths are followed to these distances, as exponents of two: so far that exponentials are at their

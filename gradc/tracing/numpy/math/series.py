@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
+from gradc_ir.classes.named import NamedTuple
 
 
 class Family(NamedTuple):
