@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +24,7 @@ from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import DTypeError, VerifyError
 from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.text.parser import parse_function
-from gradc_ir.wide_exponents.arithmetic import compute, recover
+from gradc_ir.wide_exponents.arithmetic import compute
 from gradc_ir.wide_exponents.formulas import steps_of
 from gradc_ir.wide_exponents.functions import FUNCTIONS
 
@@ -293,36 +292,6 @@ def test_exponentials_of_exponentials_have_the_bits_of_the_interpreter() -> None
     wanted = interpret(function, arrays)
     for found, each in zip(Executable(function, False, False)(arrays), wanted, strict=True):
         np.testing.assert_array_equal(np.asarray(found), each)
-
-
-@pytest.mark.parametrize("shape", [(), (9,)])
-@pytest.mark.parametrize("guarded", [(), (1, 2), (3, 2), (0, 1)])
-def test_starts_and_guards_are_of_the_results_that_they_are_of(
-    shape: tuple[int, ...], guarded: tuple[int, ...]
-) -> None:
-    body = formula("mul %0 %1; div %3 %1 -> %4 %2", 3)
-    with Builder() as builder:
-        given = [builder.param(i, Type(DType.F64, shape)) for i in range(7)]
-        more = {"guarded": guarded} if guarded else {}
-        results = [
-            build.apply("recover", *given, body=body, result=i, guards=2, **more) for i in range(2)
-        ]
-        function = builder.function("f", given, results)
-    executable = Executable(function, False, False)
-    choices = [(1.0, np.nan), (np.inf, 2.0), (3.0, np.nan), (4.0, np.inf), (5.0, np.nan),
-               (1.0, -1.0), (1.0, -1.0)]  # fmt: skip
-    for chosen in itertools.product(*choices):
-        arrays = [np.full(shape, x) for x in chosen]
-        wanted = interpret(function, arrays)
-        for found, each in zip(executable(arrays), wanted, strict=True):
-            np.testing.assert_array_equal(np.asarray(found), each)
-
-
-def test_a_guard_of_a_result_leaves_the_others() -> None:
-    body = formula("mul %0 %0; mul %1 %0 -> %1 %2", 1)
-    arrays = [np.array([x]) for x in (np.nan, np.nan, 2.0, -1.0)]
-    found = [recover(*arrays, body=body, result=i, guards=1, guarded=(2,))[0] for i in range(2)]
-    np.testing.assert_array_equal(found, [4.0, np.nan])
 
 
 def test_few_values_are_watched() -> None:
