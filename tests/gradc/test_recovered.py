@@ -5,6 +5,7 @@ A table of functions and points, with the value and the gradient by hand.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -165,6 +166,29 @@ def test_formulas_are_for_what_may_come_back(function: Function, count: int, fir
     scalar = Type(DType.F64, ())
     made = derive(trace(function, (scalar,) * count).function, Request("value"))
     assert any(node.op.name == "recover" for node in made.nodes) == fires
+
+
+@pytest.mark.parametrize(
+    ("function", "point", "value", "slope"),
+    [
+        # of the slope by x, the logarithm is another result's, and so is an infinite y
+        (lambda x, n: (x + 1) ** n - x**n, (-1e-3, -1e6), -math.inf, -math.inf),
+        (lambda x, y: np.expm1(x) / x - y, (1e200, math.inf), math.nan, math.inf),
+        (lambda x, y: np.expm1(x) / x - y, (1e200, 1.0), math.inf, math.inf),
+    ],
+)
+def test_what_is_beside_a_result_has_no_say(
+    function: Function, point: tuple[float, float], value: float, slope: float
+) -> None:
+    """A value is the same beside its gradient, and a slope beside another."""
+    both, slopes = gradc.value_and_grad(function, (0, 1))(*point)
+    alone = gradc.compile(function)(*point), gradc.grad(function)(*point)
+    np.testing.assert_array_equal(alone, [value, slope])
+    np.testing.assert_array_equal([both, slopes[0]], [value, slope])
+    columns = [np.full(9, x) for x in point]
+    lanes = gradc.compile(gradc.vmap(gradc.value_and_grad(function, (0, 1))))(*columns)
+    np.testing.assert_array_equal(lanes[0], both)
+    np.testing.assert_array_equal(lanes[1][0], slopes[0])
 
 
 def test_what_is_computed_before_it_is_spread_is_in_the_formula() -> None:

@@ -15,7 +15,10 @@ from gradc_ir.core.types import DType
 
 # nodes of formulas whose exponents have no bound
 _FORMULAS: LazyTable[Callable[..., str]] = LazyTable(
-    {"gradc_codegen.scalar.wide_exponents": "unbounded recover"}
+    {
+        "gradc_codegen.scalar.wide_exponents": "unbounded",
+        "gradc_codegen.scalar.recovering": "recover",
+    }
 )
 
 _FLOATS = (DType.F64, DType.F32)

@@ -8,7 +8,7 @@ does not hold, a function that is hardly ever called computes the formula once m
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from gradc_codegen.math.formulas import Programs, declaration, name_of
 from gradc_codegen.scalar import extremes
@@ -48,7 +48,7 @@ def unbounded(writer: Writer, node: Node, key: object, read: Read, lower_word: L
     dtype = node.results[0].type.dtype
 
     def written() -> list[str]:
-        registers = _spread(writer, dtype, [read(x) for x in node.operands])
+        registers = spread(writer, dtype, [read(x) for x in node.operands])
         operands = list(registers)
         steps, results = steps_of(body)
         asked, beyond = watched(steps, len(operands), dtype)
@@ -64,67 +64,22 @@ def unbounded(writer: Writer, node: Node, key: object, read: Read, lower_word: L
             return plain
 
         def computed(flag: str) -> list[str]:
-            return _call(writer, body, dtype, plain, operands, flag, 2)
+            return call(writer, body, dtype, plain, operands, flag, 2)
 
         def surely() -> str:
             some, others = ([registers[i] for i in each] for each in (asked, beyond))
             return extremes.surely(writer, some, others, dtype)
 
-        *made, state = _replaced(
+        *made, state = replaced(
             writer, dtype, plain, computed, extreme.flag(), surely, extreme.state
         )
         extreme.settle(state)
         return made
 
-    return _together(writer, node, key, written)
+    return together(writer, node, key, written)
 
 
-def recover(writer: Writer, node: Node, key: object, read: Read, _: LowerWord) -> str:
-    """Write the computing anew of numbers that are not finite, of all that belong together.
-
-    What the formulas start from is read only where one is not, or a witness is not.
-    """
-    body: Function = node.attributes["body"]
-    dtype = node.results[0].type.dtype
-    count, end = len(body.results), len(node.operands) - node.attributes["guards"]
-    first = count + node.attributes.get("witnesses", 0)
-
-    def written() -> list[str]:
-        asked = _spread(writer, dtype, [read(x) for x in node.operands[:first]])
-        plain, witnesses = asked[:count], asked[count:]
-        lost = _lost(writer, asked, dtype)
-
-        def read_all(operands: Sequence[Value]) -> list[str]:
-            registers = [read(x) for x in operands]
-            if is_vector(lost):
-                return [writer.spread(register, REGISTER[dtype]) for register in registers]
-            return registers
-
-        def surely() -> str:
-            flag = writer.type_of("i1", is_vector(lost))
-            none = "zeroinitializer" if is_vector(lost) else "false"
-            open_ = lost
-            for guard in read_all(node.operands[end:]):
-                no_number = _no_number(writer, guard, dtype)
-                open_ = writer.write(
-                    is_vector(lost), f"select {flag} {no_number}, {flag} {none}, {flag} {open_}"
-                )
-            return open_
-
-        def starts() -> list[str]:
-            return read_all(node.operands[first:end])
-
-        def computed(flag: str) -> list[str]:
-            hidden = _hidden(writer, plain, witnesses, dtype)
-            made = _call(writer, body, dtype, hidden, starts(), flag, 3)
-            return _numbers(writer, made, plain, dtype) if witnesses else made
-
-        return _replaced(writer, dtype, plain, computed, lost, surely)
-
-    return _together(writer, node, key, written)
-
-
-def _together(writer: Writer, node: Node, key: object, written: Callable[[], list[str]]) -> str:
+def together(writer: Writer, node: Node, key: object, written: Callable[[], list[str]]) -> str:
     """Return the result of a node; what is written for one result is there for the others."""
     result: int = node.attributes["result"]
     common = (node.op.name, node.attributes["body"], node.operands, key)
@@ -137,55 +92,14 @@ def _together(writer: Writer, node: Node, key: object, written: Callable[[], lis
     return made[result]
 
 
-def _spread(writer: Writer, dtype: DType, registers: list[str]) -> list[str]:
+def spread(writer: Writer, dtype: DType, registers: list[str]) -> list[str]:
     """Return numbers as one for each lane, where one of them is."""
     if any(map(is_vector, registers)):
         return [writer.spread(register, REGISTER[dtype]) for register in registers]
     return registers
 
 
-def _lost(writer: Writer, registers: list[str], dtype: DType) -> str:
-    """Write whether one of some numbers is not finite: as 0 times these is not, nor a sum of it."""
-    vector = is_vector(registers[0])
-    type_ = writer.type_of(REGISTER[dtype], vector)
-    zero = literal(0.0, dtype)
-    if vector:
-        zero = writer.spread(zero, REGISTER[dtype])
-    sum_ = ""
-    for register in dict.fromkeys(registers):
-        product = writer.write(vector, f"fmul {type_} {register}, {zero}")
-        sum_ = writer.write(vector, f"fadd {type_} {sum_}, {product}") if sum_ else product
-    return writer.write(vector, f"fcmp uno {type_} {sum_}, {zero}")
-
-
-def _hidden(writer: Writer, plain: list[str], witnesses: list[str], dtype: DType) -> list[str]:
-    """Write plain results that are no numbers where a witness is not finite."""
-    if not witnesses:
-        return plain
-    vector = is_vector(plain[0])
-    type_, flag = writer.type_of(REGISTER[dtype], vector), writer.type_of("i1", vector)
-    none = literal(math.nan, dtype)
-    if vector:
-        none = writer.spread(none, REGISTER[dtype])
-    lost = _lost(writer, witnesses, dtype)
-    return [
-        writer.write(vector, f"select {flag} {lost}, {type_} {none}, {type_} {each}")
-        for each in plain
-    ]
-
-
-def _numbers(writer: Writer, made: list[str], plain: list[str], dtype: DType) -> list[str]:
-    """Write what is made where it is a number, and what is plain elsewhere."""
-    vector = is_vector(plain[0])
-    type_, flag = writer.type_of(REGISTER[dtype], vector), writer.type_of("i1", vector)
-    found = []
-    for one, other in zip(made, plain, strict=True):
-        none = writer.write(vector, f"fcmp uno {type_} {one}, {one}")
-        found.append(writer.write(vector, f"select {flag} {none}, {type_} {other}, {type_} {one}"))
-    return found
-
-
-def _replaced(
+def replaced(
     writer: Writer,
     dtype: DType,
     plain: list[str],
@@ -243,19 +157,6 @@ def _go_on(writer: Writer, flag: str, where: str, otherwise: str) -> str:
     return flag
 
 
-def _no_number(writer: Writer, guard: str, dtype: DType) -> str:
-    """Write whether a guard is below 0, and neither large nor small."""
-    vector = is_vector(guard)
-    type_, flag = writer.type_of(REGISTER[dtype], vector), writer.type_of("i1", vector)
-    moderate = 2.0 ** MODERATE[dtype.bytes]
-    ends = [literal(-1 / moderate, dtype), literal(-moderate, dtype)]
-    if vector:
-        ends = [writer.spread(end, REGISTER[dtype]) for end in ends]
-    below = writer.write(vector, f"fcmp olt {type_} {guard}, {ends[0]}")
-    above = writer.write(vector, f"fcmp ogt {type_} {guard}, {ends[1]}")
-    return writer.write(vector, f"and {flag} {below}, {above}")
-
-
 def _plain(
     writer: Writer, step: Step, dtype: DType, registers: list[str], lower_word: LowerWord
 ) -> str:
@@ -269,7 +170,7 @@ def _plain(
     return writer.once(key, lambda: lower_word(writer, word, dtype, given))
 
 
-def _call(
+def call(
     writer: Writer,
     body: Function,
     dtype: DType,

@@ -59,6 +59,7 @@ KINDS: dict[str, Kind] = {
     "counted": _FLAG,
     "dtype": _DTYPE,
     "dtypes": _each("a list of dtypes", _DTYPE),
+    "guarded": _each("a list of numbers", _COUNT),
     "guards": _COUNT,
     "index": _COUNT,
     "infinity_wins": _FLAG,

@@ -213,9 +213,7 @@ def _geometric_sum(x: Value, y: Value) -> Value:
     found = growth(x, y)
     is_tiny = build.lt(build.abs(found.product), tiny(x))
     quotient = build.select(is_tiny, found.rate, found.less_one) / x
-    # an exponent that is none is passed on, also where 1 + x is 1
-    is_count = build.logical_or(build.eq(x, 0), build.ne(y, y))
-    return build.select(is_count, y, build.select(is_tiny, y * quotient, quotient))
+    return build.select(build.eq(x, 0), y, build.select(is_tiny, y * quotient, quotient))
 
 
 # The cumulants, from the second one on, of a variable that is 1 with probability p and else 0, over

@@ -25,8 +25,15 @@ def _is_float(dtype: DType) -> bool:
 
 
 def _infer_recover(
-    *types: Type, body: Function, result: int, guards: int, witnesses: int = 0
+    *types: Type,
+    body: Function,
+    result: int,
+    guards: int,
+    witnesses: int = 0,
+    guarded: tuple[int, ...] = (),
 ) -> Types:
+    if guarded and len(guarded) != guards:
+        raise DTypeError(f"recover: {len(guarded)} guards say what they are of, of {guards}")
     starts = types[len(body.results) + witnesses : len(types) - guards]
     return _type_of("recover", types, starts, body, result)
 
@@ -77,7 +84,7 @@ declare(
     _infer_recover,
     recovered,
     attributes=("body", "result", "guards"),
-    options=("witnesses",),
+    options=("witnesses", "guarded"),
     scalar="recover",
     summary="What is finite as it is; where it is not, or what it hides is not, a formula of what "
     "comes behind it, unless that is no number or a pole.",

@@ -60,7 +60,7 @@ class RecoverFinite(PlainPass):
         guards = {group.values: _guarded(group.values) for group in groups}
 
         def needed(group: Group) -> Sequence[Value]:
-            reads = (each for guard in guards[group.values] for each in guard.all_reads)
+            reads = (each for guard in guards[group.values].guards for each in guard.all_reads)
             return (*group.values, *lost[group.values[0]], *group.leaves, *reads)
 
         def made(group: Group, place: int, given: list[Value]) -> Value:
@@ -80,9 +80,10 @@ def _weight(node: Node) -> int:
 
 
 def _recovered(
-    group: Group, place: int, given: list[Value], witnesses: int, guards: list[_Guard]
+    group: Group, place: int, given: list[Value], witnesses: int, guarded: _Guarded
 ) -> Value:
     """Return a value of a group, of the plain ones, witnesses, what they start from, and guards."""
+    guards, masks = guarded
     count = len(group.values) + witnesses
     end = count + len(group.leaves)
     dtype = group.values[0].type.dtype
@@ -97,6 +98,7 @@ def _recovered(
         result=place,
         guards=len(guards),
         **({"witnesses": witnesses} if witnesses else {}),
+        **({"guarded": masks} if masks else {}),
     )
 
 
@@ -148,12 +150,42 @@ def _side(guard: _Guard, reads: list[Value], dtype: DType) -> Value:
     return made
 
 
-def _guarded(values: Sequence[Value]) -> list[_Guard]:
-    """Return the guards of some values.
+class _Guarded(NamedTuple):
+    """Guards, and of which values they are, in a bit for each; nothing where all are of all."""
+
+    guards: list[_Guard]
+    masks: tuple[int, ...]
+
+
+def _guarded(values: Sequence[Value]) -> _Guarded:
+    """Return the guards of some values."""
+    found = _guards(values)
+    cones = [_made_of(value) for value in values]
+    masks = tuple(
+        [sum([1 << i for i, cone in enumerate(cones) if at in cone]) for at in found.values()]
+    )
+    is_of_all = all([mask == (1 << len(values)) - 1 for mask in masks])
+    return _Guarded(list(found), () if is_of_all else masks)
+
+
+def _made_of(value: Value) -> set[Value]:
+    """Return the values that steps make a value of."""
+    found: set[Value] = set()
+    stack = [value]
+    while stack:
+        one = stack.pop()
+        if one not in found and _is_step(one.node):
+            found.add(one)
+            stack += one.node.operands
+    return found
+
+
+def _guards(values: Sequence[Value]) -> dict[_Guard, Value]:
+    """Return the guards of some values, with what they are the guards of.
 
     Where a condition chooses what is not finite, that is a guard as well.
     """
-    found: dict[_Guard, None] = {}
+    found: dict[_Guard, Value] = {}
     seen: set[Value] = set()
     stack: list[tuple[Value, tuple[Value, ...], tuple[bool, ...]]] = [(x, (), ()) for x in values]
     while stack:
@@ -166,7 +198,7 @@ def _guarded(values: Sequence[Value]) -> list[_Guard]:
             lost = [_is_lost(each) for each in operands[1:]]
             if any(lost):
                 which = "first" if lost[1] else "second"
-                found[_Guard((operands[0],), conditions, which, choices)] = None
+                found[_Guard((operands[0],), conditions, which, choices)] = value
             if len(choices) < _MOST_CHOICES:
                 more = (*conditions, operands[0])
                 stack += [(x, more, (*choices, x is operands[1])) for x in operands[1:]]
@@ -174,9 +206,9 @@ def _guarded(values: Sequence[Value]) -> list[_Guard]:
             continue
         known = scalar_constant(operands[0]) is not None or operands[0].op.name in ("abs", "exp")
         if name in _DOMAINS and not (known or (name == "power" and is_whole(operands[1]))):
-            found[_Guard(tuple(operands), conditions, name, choices)] = None
+            found[_Guard(tuple(operands), conditions, name, choices)] = value
         stack += [(x, conditions, choices) for x in operands]
-    return list(found)
+    return found
 
 
 def _is_lost(value: Value) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import Array, dtype_of
-from gradc_ir.wide_exponents.formulas import Steps
+from gradc_ir.wide_exponents.formulas import Steps, made_of
 from gradc_ir.wide_exponents.functions import expand
 
 # Exponents of numbers that are neither large nor small, by the bytes of a dtype: some products of
@@ -105,24 +105,34 @@ def _computed(arrays: Sequence[Array], body: Function, result: int) -> Wide:
         return values[results[result]]
 
 
-def recover(*arrays: Array, body: Function, result: int, guards: int, witnesses: int = 0) -> Array:
+def recover(
+    *arrays: Array,
+    body: Function,
+    result: int,
+    guards: int,
+    witnesses: int = 0,
+    guarded: tuple[int, ...] = (),
+) -> Array:
     """Return one of some results of plain arithmetic, or of formulas where it is not finite.
 
     The plain results come first, then witnesses, then what the formulas start from, then guards.
-    Where a witness is not finite the result counts as lost: it may hide that. Where a start is not
-    finite nothing is replaced, nor where a guard is below 0 and of moderate size: then there is no
-    number. Neither is anything where the formulas have none, or have a pole: what replaces an
-    infinity is beyond the range, never infinite itself.
+    Where a witness is not finite the result counts as lost: it may hide that. Where a start of it
+    is not finite it is not replaced, nor where a guard of it is below 0 and of moderate size: then
+    there is no number. Of which results guards are ``guarded`` says, in a bit for each of them, of
+    all where it says nothing. Neither is anything replaced where the formulas have none, or have a
+    pole: what replaces an infinity is beyond the range, never infinite itself.
     """
     count, end = len(body.results), len(arrays) - guards
     plain, starts = arrays[result], arrays[count + witnesses : end]
     lost = ~np.isfinite(plain)
     for witness in arrays[count : count + witnesses]:
         lost = lost | ~np.isfinite(witness)
-    for start in starts:
-        lost = lost & np.isfinite(start)
+    for place in sorted(made_of(body)[result]):
+        lost = lost & np.isfinite(starts[place])
     moderate = 2.0 ** MODERATE[np.dtype(plain.dtype).itemsize]
-    for guard in arrays[end:]:
+    for i, guard in enumerate(arrays[end:]):
+        if guarded and not guarded[i] >> result & 1:
+            continue
         lost = lost & ~((guard < -1 / moderate) & (guard > -moderate))
     if not lost.any():
         return plain

@@ -5,6 +5,7 @@ A formula is a closed Function of numbers: its parameters are of one float dtype
 
 from __future__ import annotations
 
+import functools
 from typing import TypeAlias
 
 from gradc_ir.classes.named import NamedTuple
@@ -45,3 +46,13 @@ def steps_of(body: Function) -> Steps:
             places[value] = len(body.params) + len(steps)
             steps.append(Step(node.op.name, tuple([places[x] for x in node.operands])))
     return Steps(tuple(steps), tuple([int(places[result]) for result in body.results]))
+
+
+@functools.lru_cache(maxsize=256)
+def made_of(body: Function) -> tuple[frozenset[int], ...]:
+    """Return the places of the parameters that each result of formulas is made of."""
+    found = {param: frozenset([i]) for i, param in enumerate(body.params)}
+    for node in body.body:
+        of = [found[operand] for operand in node.operands]
+        found[node.results[0]] = frozenset().union(*of)
+    return tuple(found[result] for result in body.results)
