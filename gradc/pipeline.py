@@ -31,6 +31,7 @@ from gradc_ir.graphs.subgraph import chosen_results, drop_results, joined_result
 from gradc_ir.passes import (
     Canonicalize,
     HoistInvariants,
+    NarrowLoops,
     RecoverFinite,
     RelayoutInvariants,
     RemoveDeadNodes,
@@ -98,7 +99,7 @@ def _simplify(options: Options, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]
         _rules(options),
         *more,
         # a value that no step computes must not be found not to be finite
-        *(() if options.debug_nans else (HoistInvariants(),)),
+        *(() if options.debug_nans else (NarrowLoops(), HoistInvariants())),
         # a loop may be left of which each step hands on the same
         SimplifyControl(),
         RemoveDeadNodes(),

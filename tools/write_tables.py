@@ -113,6 +113,8 @@ def numpy() -> str:
     page += f"\n### operators and builtins\n\n{table('state', 'of', rows=operators)}"
     page += f"\n## scipy.special\n\n{of_scipy(scipy_coverage.special())}"
     page += f"\n## scipy.linalg\n\n{of_scipy(scipy_coverage.linalg())}"
+    made = ", ".join(f"`{name}`" for name in scipy_coverage.interpolate())
+    page += f"\n## scipy.interpolate\n\n{fill(INTERPOLATE.format(made=made), 100)}\n"
     page += (
         "\n## scipy.stats\n\nDistributions with these methods, and summaries of samples.\n\n"
         + table("name", "methods", rows=(
@@ -193,6 +195,13 @@ other elements stay; without `out=` nobody would know what they are, which is an
 take `axis=`, `keepdims=`, `dtype=`, `out=`, `initial=` and `where=` as in NumPy. `subok=`,
 `device="cpu"`, `casting="same_kind"` and `order=` with `"K"`, `"A"` or `"C"` change nothing.
 Other options are errors that name those the function takes.
+"""
+
+INTERPOLATE = """\
+Made in traced code, of known or traced values: {made}. These and `Akima1DInterpolator`, made outside
+of the function, are called at traced points, with `nu` and `extrapolate`, and have `derivative`.
+The numbers are SciPy's. Outside of the first and last place they go on, or are nan and so are their
+slopes; nothing asks whether places ascend. Others are refused.
 """
 
 STATES = {

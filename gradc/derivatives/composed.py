@@ -158,16 +158,13 @@ def power_mean(
     x, y, exponent = (build.fence(operand) for operand in (x, y, exponent))
     operands = x, y, exponent, weight, total
     found = composed.power_mean(*operands, build.fence)
-    powers = composed.plain_powers(*operands, build.fence)
     negative = composed.is_no_mean(x, y, weight)
+    # outside of means the slopes are those of what is written
+    root = 1 / exponent
+    plain_sum = build.add(*composed.plain_powers(*operands, build.fence))
+    rate = total * build.fence(root * build.power(build.fence(plain_sum), root - 1))
     # a root of infinite degree is flat
-    plain_sum = build.select(
-        build.lt(build.abs(exponent), math.inf), powers[0] + powers[1], math.inf
-    )
-
-    def within(power: Value) -> Value:
-        # of one that has left the range nothing is known: the mean has left it, too
-        return build.select(build.lt(build.abs(power), math.inf), power, math.nan)
+    is_constant = build.eq(root, 0)
 
     whole = found.most + found.least * found.power
     small, large = found.least * found.power / whole, found.most / whole
@@ -178,7 +175,7 @@ def power_mean(
     is_wide = build.logical_and(is_wide, build.lt(apart, math.inf))
     other = build.select(is_wide, build.exp(found.size + apart), steep) * (found.least / whole)
 
-    def by(base: Value, power: Value, is_top: Value, own: Value) -> Value:
+    def by(base: Value, part: Value, is_top: Value, own: Value) -> Value:
         near = build.select(is_top, large, small) * (out / base)
         made = build.select(found.is_near, near, growth * build.select(is_top, large, other))
         # a power of 0 has the slope of a polynomial
@@ -186,12 +183,9 @@ def power_mean(
         at_zero = build.select(build.eq(exponent, 1), own, steep)
         is_flat = build.logical_and(build.eq(base, 0), build.logical_not(is_top))
         made = build.select(is_flat, at_zero, made)
-        share = within(power) / plain_sum
-        # a power of exponent 0 is 1, and one that has vanished is flat
-        is_lost = build.logical_and(build.eq(share, 0), build.lt(1, build.abs(exponent)))
-        plain = build.select(
-            build.logical_or(build.eq(exponent, 0), is_lost), 0, out * share / base
-        )
+        steep = build.fence(exponent * build.power(base, exponent - 1))
+        is_one = build.logical_or(is_constant, build.eq(exponent, 0))
+        plain = build.select(is_one, 0, rate * part * steep)
         return build.select(negative, plain, made)
 
     def by_exponent() -> Value:
@@ -215,12 +209,12 @@ def power_mean(
         lost = build.select(found.is_first, -lost, lost) / exponent
         made = out * build.select(tiny, -found.apart, lost) / whole
         one, other = (build.fence(build.power(build.fence(base), exponent)) for base in (x, y))
-        plain = out / exponent * (total * within(one - other) / plain_sum)
+        plain = build.select(is_constant, 0, rate * (one - other))
         return build.select(negative, plain, made)
 
     return [
-        lambda: by(x, powers[0], found.is_first, total * weight),
-        lambda: by(y, powers[1], build.logical_not(found.is_first), total * (1 - weight)),
+        lambda: by(x, weight, found.is_first, total * weight),
+        lambda: by(y, 1 - weight, build.logical_not(found.is_first), total * (1 - weight)),
         by_exponent,
         by_weight,
         lambda: out / exponent / total,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gradc.autodiff.cotangents.masks import Partial, Partials, Under
 from gradc.autodiff.squares import where_squares_vanish
 from gradc.autodiff.table import nondifferentiable, partials, transpose, zero_derivative
@@ -10,6 +12,7 @@ from gradc_ir import build, ops
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import scalar_constant
+from gradc_ir.ranges import knowledge
 
 LOG_TWO = 0.6931471805599453
 # one over the logarithms of two and ten; the latter is not 1 / 2.302585092994046, rounded
@@ -72,7 +75,7 @@ def power(out: Value, x: Value, y: Value) -> Partials:
         for exponent in (0, 1, 2):
             if is_number(y, exponent):
                 return (None, 1, lambda: 2 * x)[exponent]
-        slope = y * x ** (y - 1)
+        slope = y * _lesser_power(x, y)
         if scalar_constant(y) is not None:
             return slope
         return Under(build.eq(y, 0), slope, holds=False)
@@ -83,6 +86,27 @@ def power(out: Value, x: Value, y: Value) -> Partials:
         return Under(flat, out * build.log(x), holds=False)
 
     return [base, exponent]
+
+
+def _lesser_power(x: Value, y: Value) -> Value:
+    """Return ``x ** (y - 1)``, negative where an even y is so large that y - 1 rounds to another.
+
+    In exact numbers it does not, so that what proves rules finds the power alone.
+    """
+    made = x ** (y - 1)
+    known = scalar_constant(y)
+    if knowledge.is_nonnegative(x) or (known is not None and _is_exact(y.type.dtype, known)):
+        return made
+    less = build.fence(y - 1)
+    rounds = build.logical_or(build.eq(less, y), build.ne(less + 1, y))
+    return build.select(build.logical_and(build.lt(x, 0), rounds), -made, made)
+
+
+def _is_exact(dtype: DType, y: float) -> bool:
+    """Whether y - 1 is a float, or y is not whole, so that no number below 0 has a power."""
+    own: Any = dtype.numpy.type
+    less = own(y) - own(1)
+    return bool(less != y and less + own(1) == y) or not float(y).is_integer()
 
 
 @partials(ops.abs)

@@ -29,6 +29,9 @@ from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Shape, Size, evaluate
 from gradc_ir.core.types import Array, Type
 
+# Places among more coefficients are of 64 bits.
+_LONGEST_IN_32_BITS = 2**31 - 1
+
 
 def pattern_of(
     function: Function,
@@ -97,7 +100,10 @@ class Making:
             by = BySeeds(self.passes.forward_passes > 0, self.passes.reverse_passes > 0)
             return Made(by, placement.arrays)
         used, placement = placement.packed(self.starts)
-        return Made(ByTerms(self.kind, used, len(placement.further) > 0), placement.arrays)
+        are_long = max(self.starts[-1], len(placement.places)) > _LONGEST_IN_32_BITS
+        dtype = np.int64 if are_long else np.int32
+        terms = ByTerms(self.kind, used, len(placement.further) > 0, bool(are_long))
+        return Made(terms, tuple(places.astype(dtype) for places in placement.arrays))
 
     def in_runs(self, placement: Placement, rows: Array) -> Made | None:
         """Return how they are made for these sizes alone, if they are slices of coefficients.
@@ -108,7 +114,7 @@ class Making:
             return None
         used, placement = placement.packed(self.starts)
         runs = runs_of(placement, rows, np.diff(self.starts)[list(used)].tolist())
-        return None if runs is None else Made(ByTerms(self.kind, used, False, runs), ())
+        return None if runs is None else Made(ByTerms(self.kind, used, False, runs=runs), ())
 
 
 def making_of(

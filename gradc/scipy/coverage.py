@@ -35,6 +35,12 @@ def linalg() -> Iterator[Row]:
     return _functions("scipy.linalg", lambda name: Row((name,), BOTH, ""))
 
 
+def interpolate() -> list[str]:
+    """Return the names of what scipy.interpolate makes in traced code."""
+    on_need.load("scipy.interpolate")
+    return sorted(names_in("scipy.interpolate", FUNCTIONS))
+
+
 def _functions(module: str, recorded: Callable[[str], Row]) -> Iterator[Row]:
     """Yield a row for each public function of a module."""
     on_need.load(module)

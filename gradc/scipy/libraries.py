@@ -8,6 +8,9 @@ def announce() -> None:
     on_need.announce(on_need.MATH, "gradc.special.python_math")
     on_need.announce("scipy.integrate", "gradc.scipy.integrate")
     on_need.announce(
+        "scipy.interpolate", "gradc.scipy.interpolate.captured", "gradc.scipy.interpolate.cubic"
+    )
+    on_need.announce(
         "scipy.linalg",
         "gradc.scipy.linalg.refusals",
         "gradc.scipy.linalg.equations",

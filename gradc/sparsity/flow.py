@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeAlias
 
 from gradc.sparsity.known import Known
@@ -32,6 +32,7 @@ class Flow:
     function: its sizes are numbers but for those in ``symbols``.
     given: what reads parameters that are known, by their places.
     symbols: the numbers of symbolic sizes.
+    constants: the places of parameters that are known and hang on nothing that is given to a call.
 
     Attributes
     ----------
@@ -39,10 +40,16 @@ class Flow:
     missed: whether an index was met that is not known.
     """
 
-    def __init__(self, function: Function, given: Given, symbols: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        function: Function,
+        given: Given,
+        symbols: Mapping[str, int],
+        constants: Collection[int] = (),
+    ) -> None:
         self.function = function
         self.symbols = symbols
-        self.known = Known(function, given, symbols)
+        self.known = Known(function, given, symbols, constants)
         self.missed = False
 
     def run(self, operands: Relations) -> Relations:
@@ -71,13 +78,17 @@ class Flow:
             return RULES.get(node.op.name, elementwise)
         return RULES.get(node.op.name, dense)
 
-    def inner(self, body: Function, given: Given) -> Flow:
+    def inner(self, body: Function, given: Given, constants: Collection[int] = ()) -> Flow:
         """Return the flow through a body."""
-        return Flow(body, given, self.symbols)
+        return Flow(body, given, self.symbols, constants)
 
     def readers(self, values: Sequence[Value]) -> Given:
         """Return what reads those of some values that are known, by their places."""
         return {i: self._reader(value) for i, value in enumerate(values) if self.known.has(value)}
+
+    def constants(self, values: Sequence[Value]) -> set[int]:
+        """Return which of some values are constants, by their places."""
+        return {i for i, value in enumerate(values) if self.known.is_constant(value)}
 
     def _reader(self, value: Value) -> Callable[[], Array]:
         def read() -> Array:

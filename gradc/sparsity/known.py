@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import Array
@@ -21,6 +21,7 @@ class Known:
     function: whose values they are.
     given: what reads the parameters that are known, by their places.
     symbols: the numbers of symbolic sizes.
+    constants: the places of those parameters that hang on nothing that is given to a call.
     """
 
     def __init__(
@@ -28,12 +29,13 @@ class Known:
         function: Function,
         given: Mapping[int, Callable[[], Array]],
         symbols: Mapping[str, int],
+        constants: Collection[int] = (),
     ) -> None:
         self._given = {function.params[i]: read for i, read in given.items()}
         self._symbols = symbols
         self._arrays: dict[Value, Array] = {}
         # of each value that is known, whether it is so whatever is given
-        self._is_constant: dict[Value, bool] = dict.fromkeys(self._given, False)
+        self._is_constant = {function.params[i]: i in constants for i in given}
         for node in function.body:
             if node.op.name == "while" or any(_is_taped(value) for value in node.results):
                 continue
@@ -45,9 +47,13 @@ class Known:
         """Whether a value is known."""
         return value in self._is_constant
 
+    def is_constant(self, value: Value) -> bool:
+        """Whether a value is known and hangs on nothing given."""
+        return self._is_constant.get(value, False)
+
     def constant(self, value: Value) -> Array | None:
         """Return a value that hangs on nothing given; None for others and for large ones."""
-        if not self._is_constant.get(value, False):
+        if not self.is_constant(value):
             return None
         count = value.type.count
         return self.array(value) if isinstance(count, int) and count <= _LARGEST else None

@@ -15,8 +15,10 @@ from gradc.sparsity.relation import Relation, identity, merged, stacked, taken, 
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.interpreter import tape
 
-# A loop whose indices are known step by step is gone through so if that is no more ops than this.
+# A loop whose indices are known step by step is gone through so if that is no more ops than this,
+# or one for so many elements that there would be if any index might be meant.
 _MOST_OPS = 20_000
+_ELEMENTS_OF_AN_OP = 50
 
 
 def _call(flow: Flow, node: Node, relations: Relations) -> Relations:
@@ -26,7 +28,7 @@ def _call(flow: Flow, node: Node, relations: Relations) -> Relations:
 def _within(
     flow: Flow, body: Function, operands: Sequence[Value], relations: Relations
 ) -> Relations:
-    inner = flow.inner(body, flow.readers(operands))
+    inner = flow.inner(body, flow.readers(operands), flow.constants(operands))
     found = inner.run(relations)
     flow.missed |= inner.missed
     return found
@@ -69,6 +71,13 @@ class _Loop(NamedTuple):
     def end(self) -> int:
         """The place of the first row."""
         return self.consts + self.carries
+
+    @property
+    def most(self) -> int:
+        """How many elements there are where each result may hang on anything."""
+        width = next((one.shape[1] for one in self.relations if one is not None), 0)
+        rows = [self.flow.count(result) for result in self.body.results]
+        return int(width) * (sum(rows[: self.carries]) + self.length * sum(rows[self.carries :]))
 
     def row(self, place: int, step: int) -> Relation | None:
         """Return the relation of one row of an operand."""
@@ -124,7 +133,7 @@ def _scan(flow: Flow, node: Node, relations: Relations) -> Relations:
     if has_tape or trips is None or (about["length"] is not None and trips > length):
         return _to_fixed_point(loop, made, active)
     steps = range(trips)[::-1] if about["reverse"] else range(trips)
-    if missed and trips * len(loop.body.nodes) <= _MOST_OPS:
+    if missed and trips * len(loop.body.nodes) <= max(_MOST_OPS, loop.most // _ELEMENTS_OF_AN_OP):
         return _step_by_step(loop, steps)
     flow.missed |= missed
     if not any(active[loop.consts : loop.end]) and trips == length:
@@ -203,6 +212,7 @@ def _step_by_step(loop: _Loop, steps: Sequence[int]) -> Relations:
     flow = loop.flow
     readers = flow.readers(loop.operands)
     known: dict[int, Any] = {i: read() for i, read in readers.items() if i >= loop.consts}
+    constants = flow.constants(loop.operands)
     carries = loop.start()
     rows: list[dict[int, Relation]] = [{} for _ in loop.body.results[loop.carries :]]
     for step in steps:
@@ -210,7 +220,7 @@ def _step_by_step(loop: _Loop, steps: Sequence[int]) -> Relations:
         for i, array in known.items():
             at = array if i < loop.end else array[step]
             given[i] = partial(np.asarray, at)
-        inner = flow.inner(loop.body, given)
+        inner = flow.inner(loop.body, given, constants)
         found = inner.run([*loop.relations[: loop.consts], *carries, *loop.rows(step)])
         flow.missed |= inner.missed
         carries = list(found[: loop.carries])
@@ -221,6 +231,8 @@ def _step_by_step(loop: _Loop, steps: Sequence[int]) -> Relations:
             known.pop(i, None)
             if inner.known.has(result) and not result.type.dtype.is_float:
                 known[i] = inner.known.array(result)
+            if not inner.known.is_constant(result):
+                constants.discard(i)
     return [*carries, *_stacks(loop, rows)]
 
 

@@ -68,16 +68,30 @@ RULES["mul"] = _mul
 
 
 def _numbers_at(flow: Flow, x: Value, node: Node, indices: tuple[Value, ...]) -> Array | None:
-    """Return the number of the element of x that each element of the part is, if that is known."""
-    arrays = [flow.known.array(index) for index in indices]
-    if any(array is None for array in arrays):
-        flow.missed = True
-        return None
-    shape = flow.shape(x)
+    """Return the number of the element of x that each element of the part is, if that is known.
+
+    One outside of x is less than 0: there the kernel fails, or it is in a branch that is not taken.
+    """
+    shape, axes = flow.shape(x), node.attributes["axes"]
     places = np.arange(math.prod(shape)).reshape(shape)
+    inside: list[Array] = []
+    are_inside: Array = np.array(True)
+    for index, axis in zip(indices, axes):
+        array = flow.known.array(index)
+        if array is None:
+            flow.missed = True
+            return None
+        is_inside = (array >= -shape[axis]) & (array < shape[axis])
+        are_inside = np.logical_and(are_inside, is_inside)
+        inside.append(np.where(is_inside, array, 0))
+    if not places.size:
+        part = node.results[0] if node.op is ops.gather else node.operands[1]
+        return np.full(math.prod(flow.shape(part)), -1)
     meaning = ops.gather.reference
     assert meaning is not None  # it is not made of other ops
-    return np.asarray(meaning(places, *arrays, axes=node.attributes["axes"])).ravel()
+    found = np.asarray(meaning(places, *inside, axes=axes))
+    more = (1,) * (found.ndim - are_inside.ndim)
+    return np.where(are_inside.reshape(are_inside.shape + more), found, -1).ravel()
 
 
 def _rest(flow: Flow, x: Value, node: Node) -> tuple[Array, int]:
@@ -112,7 +126,7 @@ def _scatter(flow: Flow, node: Node, relations: Relations) -> Relations:
     if base is not None:
         kept = np.arange(count)
         if target is not None and node.op.name == "scatter_set":
-            kept[target] = -1
+            kept[target[target >= 0]] = -1
         found.append(taken(base, kept))
     if part is not None and target is not None:
         found.append(merged(part, target, count))

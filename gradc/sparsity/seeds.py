@@ -21,14 +21,15 @@ class Terms(NamedTuple):
     """How many elements of a Jacobian are made of the coefficients of which terms.
 
     ``kind`` tells these apart; ``used`` are the arrays of coefficients that are read; ``more`` is
-    how many coefficients are added to elements that have one already. ``runs`` are all elements,
-    where they need no places.
+    how many coefficients are added to elements that have one already. ``are_long``: whether places
+    need more than 32 bits. ``runs`` are all elements, where they need no places.
     """
 
     kind: str
     used: tuple[int, ...]
     elements: Size
     more: Size
+    are_long: bool = False
     runs: Runs | None = None
 
 
@@ -52,12 +53,14 @@ class BySeeds(NamedTuple):
 class ByTerms(NamedTuple):
     """Elements by coefficients of terms: which, of which arrays, and whether some add up.
 
-    ``runs`` are all elements, where they need no places: those of a pattern of numbers.
+    ``are_long``: whether places need more than 32 bits. ``runs`` are all elements, where they need
+    no places: those of a pattern of numbers.
     """
 
     kind: str
     used: tuple[int, ...]
     has_more: bool
+    are_long: bool = False
     runs: Runs | None = None
 
     @property
@@ -70,5 +73,6 @@ class ByTerms(NamedTuple):
     def mode(self, sizes: Sequence[Size]) -> Terms:
         """Return how many there are, by the first sizes of what is given."""
         if self.runs is not None:
-            return Terms(self.kind, self.used, 0, 0, self.runs)
-        return Terms(self.kind, self.used, sizes[0], sizes[1] if self.has_more else 0)
+            return Terms(self.kind, self.used, 0, 0, runs=self.runs)
+        more = sizes[1] if self.has_more else 0
+        return Terms(self.kind, self.used, sizes[0], more, self.are_long)

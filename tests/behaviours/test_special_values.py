@@ -62,7 +62,8 @@ CASES: dict[str, tuple[Function, list[Point]]] = {
     "log(t * exp(x) + (1 - t) * exp(y))": (
         lambda t, x, y: np.log(t * np.exp(x) + (1 - t) * np.exp(y)),
         [(2.2250738585072014e-308, -1.5, -2e3), ((0.0, 1.0, -2e3), -2e3),
-         (1.0, 1.0, -2e3), (0.5, 1.0, 2.0), (0.0, 1.0, 2.0)]),
+         (1.0, 1.0, -2e3), (0.5, 1.0, 2.0), (0.0, 1.0, 2.0), ((1e-309, 1e10, -1e10), 1e10),
+         (-1e-309, 1e10, -1e10), (-1e-300, 1e4, 0.0), ((1.0 + 2**-52, -1e10, 1e10), NAN)]),
     "x / hypot(x, y)": (lambda x, y: x / np.hypot(x, y),
         [((INF, 1.0), 1.0), ((-INF, 1.0), -1.0), (1.0, -INF), (INF, INF), (NAN, INF), (INF, NAN)]),
     "where(x != 0, x / x, 1) * 3": (lambda x: np.where(x != 0, x / x, 1.0) * 3,
@@ -328,6 +329,22 @@ SLOPES: list[tuple[Function, tuple[float, ...], tuple[float, ...]]] = [
     (lambda x, y: np.sqrt(x + y) - np.sqrt(x), (0.0, 1.0), (-INF, 0.5)),
     (lambda x, y: np.log(x**3 * np.exp(y)), (NAN, 1.0), (NAN, 1.0)),
     (lambda x, y: np.log(x**3 * np.exp(y)), (2.0, 1.0), (1.5, 1.0)),
+    # where a power is small, it has no inverse that is a number
+    (lambda x, n: x**n / (x**n - 1), (0.0, 3.0), (0.0, 0.0)),
+    (lambda x, n: x**n / (x**n - 1), (-1e-120, 3.0), (-3e-240, NAN)),
+    # a root of what no mean is has the slopes that are written
+    (
+        lambda x, y, w, p: (w * x**p + (1 - w) * y**p) ** (1 / p),
+        (-1.0, 0.9, -1.79e308, 3.0),
+        (0.0, 0.0, 0.0, NAN),
+    ),
+    # both sides of a pole say another sign of the slope
+    (lambda x: np.sqrt((2 / np.tan(x)) ** 6), (0.0,), (-INF,)),
+    (lambda x: np.sqrt((2 / np.tan(x)) ** 6), (-0.0,), (INF,)),
+    # the exponent before an even one is odd, though it is no float
+    (lambda x, n: x**n, (-1.0, 2.0**53), (-(2.0**53), NAN)),
+    (lambda x, n: x**n, (-1.0, -(2.0**60)), (2.0**60, NAN)),
+    (lambda x, n: x**n, (-2.0, 3.0), (12.0, NAN)),
 ]
 
 
@@ -340,6 +357,9 @@ def test_slopes(number: int) -> None:
 
 def test_functions_of_scipy() -> None:
     special = pytest.importorskip("scipy.special")
+    # a difference is never -0, nor has its root a slope of -inf
+    root = gradc.value_and_grad(lambda x: np.sqrt(1 - special.erfc(x)))
+    assert list(map(float, root(-0.0))) == [0.0, INF]
     apart = gradc.compile(lambda x, y: np.log(special.ndtr(x) - special.ndtr(y)))
     with np.errstate(all="ignore"):
         for point in ((1.0, 1.0), (-50.0, -45.0), (-40.0, NAN), (10.0, 40.0), (-1.0, 1.0)):

@@ -112,3 +112,20 @@ def test_unknown_sizes_and_results_that_are_not_wanted() -> None:
     function = function_of([Type(DType.F64, (N,)), Type(DType.F64, (N,))], body)
     cases: list[list[Any]] = [[np.ones(size), np.arange(float(size))] for size in (1, 16, 45)]
     assert_compiled_same(function, *cases, level=2)
+
+
+def test_numbers_of_a_row_wait_for_what_is_computed_beside_them() -> None:
+    size = 40
+
+    def body(x: Value) -> list[Value]:
+        made = [build.sin(x * float(i)) for i in range(30)]  # in a loop of their own
+        here = [build.slice(one, (0,), (size - 1,), (1,)) for one in made]
+        behind = [build.slice(one, (1,), (size - 1,), (1,)) for one in made]
+        number = build.full((size - 1,), 2.0, DType.F64)
+        ends = [here[0] * behind[1], number, here[2] * behind[3], build.neg(number)]
+        return [*made, flat(build.stack(ends, (size - 1, len(ends)), (1,)))]
+
+    function = function_of([Type(DType.F64, (size,))], body)
+    pieces = [one for one in schedule(function).statements if one.kind is StatementKind.PIECE]
+    assert len(pieces) == 4
+    assert len({one.loops[0][0] for one in pieces}) == 1

@@ -104,7 +104,7 @@ def test_dump_after_all_names_every_step_and_shows_what_changed() -> None:
         *(f"codegen.{step.name}" for step in preparation().passes),
     ]
     assert ", ".join(heads).split(", ") == steps
-    assert "## before.stabilise: 5 nodes\n+ return sum(softplus(x @ w))\n## before.hoist, " in text
+    assert "## before.stabilise: 5 nodes\n+ return sum(softplus(x @ w))\n## before.narrow, " in text
 
 
 def test_dump_after_one_pass() -> None:

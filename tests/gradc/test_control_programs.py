@@ -20,6 +20,7 @@ from gradc_ir.passes import (
     Canonicalize,
     FoldConstants,
     HoistInvariants,
+    NarrowLoops,
     RemoveDeadNodes,
     SimplifyControl,
 )
@@ -29,6 +30,7 @@ from tests.control_programs import control_program
 
 PASSES: tuple[Callable[[Function], Function], ...] = (
     SimplifyControl(),
+    NarrowLoops(),
     HoistInvariants(),
     RemoveDeadNodes(),
     Canonicalize(),

@@ -217,3 +217,28 @@ def test_masks_that_nobody_needs_cost_nothing() -> None:
     for program, count in ((f, 2), (of_a_root, 3)):
         made = derive(trace(program, (X, X)).function, Request("grad", (0,)))
         assert len(loops_of(made)) == count
+
+
+def test_numbers_stay_numbers_among_zeros() -> None:
+    """What a window's cotangent is multiplied by is no array of numbers and zeros."""
+
+    def heat(u):
+        def step(u, _):
+            u[1:-1] += 0.2 * (u[2:] - 2.0 * u[1:-1] + u[:-2])
+            return u, None
+
+        u, _ = gradc.scan(step, u, None, length=9)
+        return np.sum(u * u)
+
+    made = derive(trace(heat, (Type(DType.F64, (70,)),)).function, Request("grad", (0,)))
+    for loop in loops_of(made):
+        body = loop.attributes["body"]
+        assert all(not node.results[0].type.shape for node in body.nodes if is_constant(node))
+    u = np.random.default_rng(0).normal(size=70)
+    step = np.random.default_rng(1).normal(size=70)
+    slope = (heat(u + 1e-6 * step) - heat(u - 1e-6 * step)) / 2e-6
+    assert interpret(made, [u])[0] @ step == pytest.approx(slope, rel=1e-6)
+
+
+def is_constant(node: Node) -> bool:
+    return node.op.name == "constant"

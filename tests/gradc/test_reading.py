@@ -156,7 +156,7 @@ def test_what_each_pass_changed_is_short() -> None:
     assert len(lines) <= 400
     assert max(map(len, lines)) <= 140
     assert lines[0].startswith("## traced: ")
-    assert "## before.hoist, before.control, before.dce: nothing changed" in lines
+    assert "## before.narrow, before.hoist, before.control, before.dce: nothing changed" in lines
 
 
 def test_axes_that_repeat_are_left_to_numpy() -> None:

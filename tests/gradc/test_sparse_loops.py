@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gradc
+from gradc.sparsity import loops
 from tests.comparing import assert_same_bits
 
 POINT = np.random.default_rng(5).uniform(0.5, 1.5, 60)
@@ -99,3 +100,50 @@ def test_other_sizes_have_the_same_bits() -> None:
         assert_same_bits(
             compiled.jacobian_values(POINT[:size]), compiled.jacobian(POINT[:size])[at]
         )
+
+
+def neighbours(x: Any) -> Any:
+    """Return Broyden's tridiagonal function, whose ends have one neighbour."""
+    out = np.zeros(len(x))
+    for k in range(len(x)):
+        out[k] = (3 - 2 * x[k]) * x[k] + 1
+        if k > 0:
+            out[k] -= x[k - 1]
+        if k < len(x) - 1:
+            out[k] -= 2 * x[k + 1]
+    return out
+
+
+def by_value(x: Any) -> Any:
+    out = np.zeros(len(x))
+    for k in range(len(x) - 1):
+        if x[k] > 1:
+            out[k] = x[k] * x[k + 1]
+        else:
+            out[k] -= x[k + 1]
+    return out
+
+
+@pytest.mark.parametrize("function", [neighbours, by_value])
+def test_branches_of_a_step_are_those_of_its_number(function: Any) -> None:
+    compiled = gradc.compile(function)
+    found = compiled.jacobian(POINT, sparse=True)
+    np.testing.assert_allclose(found.toarray(), compiled.jacobian(POINT), rtol=1e-13)
+    assert found.nnz <= 3 * len(POINT) - 2
+
+
+def test_long_loops_are_not_taken_to_be_dense(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "_MOST_OPS", 0)
+    monkeypatch.setattr(loops, "_ELEMENTS_OF_AN_OP", 1)
+    assert gradc.compile(by_value).sparsity(np.ones(60)).nnz == 2 * 59
+
+
+def test_an_index_of_a_branch_that_is_not_taken_may_be_outside() -> None:
+    def function(x: Any, which: Any) -> Any:
+        return gradc.cond(which[0] < 3, lambda: x[which] ** 2, lambda: x[:2] * x[1:])
+
+    compiled = gradc.compile(function)
+    x, which = np.array([1.0, 2.0, 3.0]), np.array([7, 7])
+    np.testing.assert_array_equal(
+        compiled.jacobian(x, which, sparse=True).toarray(), [[2, 1, 0], [0, 3, 2]]
+    )

@@ -393,6 +393,21 @@ def test_regular_constants_are_computed() -> None:
                for node in function.function.nodes)  # fmt: skip
 
 
+@pytest.mark.parametrize("extreme", [max, min])
+def test_the_extreme_of_many_numbers_is_pythons_in_few_operations(extreme: Any) -> None:
+    def function(x):
+        return extreme([value for value in x])
+
+    random = np.random.default_rng(0)
+    special = [0.0, -0.0, 1.0, -2.0, np.nan, np.inf, -np.inf]
+    for _ in range(30):
+        x = random.choice(special, size=20)
+        found, expected = run(function, x), function(x)
+        np.testing.assert_array_equal(found, expected)
+        assert np.isnan(expected) or np.signbit(found) == np.signbit(expected)
+    assert len(trace(function, (x,)).function.nodes) < 40
+
+
 def test_unrolled_loops_are_logged() -> None:
     def function(x):
         for i in range(600):

@@ -140,11 +140,13 @@ def test_objects_of_pythons_library_whose_contents_change() -> None:
 
 def test_objects_of_scipy_and_numpy() -> None:
     spline = scipy.interpolate.CubicSpline([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])
+    others = scipy.interpolate.make_interp_spline([0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 4.0, 9.0])
     points = [0.5, 1.0, 1.5]
     polynomial = np.poly1d([1.0, 2.0, 3.0])
     check_followed(lambda x: spline(points) * x, lambda: spline.c.fill(1.0))
+    check_followed(lambda x: others(points) * x, lambda: others.c.fill(1.0))
     check_followed(lambda x: polynomial.coeffs * x, lambda: polynomial.coeffs.fill(1.0))
-    assert "is not supported for traced arrays" in error_of(lambda x: spline(x))
+    assert "is not supported for traced arrays" in error_of(lambda x: others(x))
 
 
 def test_iterators_outside_are_refused() -> None:

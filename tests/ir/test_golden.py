@@ -14,6 +14,7 @@ PASSES = {
     "dce": passes.RemoveDeadNodes(),
     "fold": passes.FoldConstants(),
     "hoist": passes.HoistInvariants(),
+    "narrow": passes.NarrowLoops(),
     "recover": passes.RecoverFinite(),
     "relayout": passes.RelayoutInvariants(),
     "unbound": passes.UnboundExponents(),

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradc_codegen.nest.loop_nest import Statement
+from gradc_codegen.nest.loop_nest import Statement, StatementKind
 from gradc_codegen.schedule.barriers import is_aligned, is_barrier
 from gradc_codegen.schedule.cost import kept_volume
+from gradc_ir.core.graph import Node
 
 _UNBOUNDED = 1 << 60
 
@@ -32,9 +33,31 @@ def earliest(statement: Statement, scope: int) -> int:
 
 
 def assign_earliest(statements: Sequence[Statement], scope: int) -> None:
-    """Give each statement the earliest phase its producers allow."""
+    """Give each statement the earliest phase its producers allow, all elements of a row one.
+
+    These are written side by side where they are computed together: what needs little waits.
+    """
     for statement in statements:
         statement.phase = earliest(statement, scope)
+    for row in _rows(statements):
+        last = max(statement.phase for statement in row)
+        for statement in row:
+            statement.phase = last
+
+
+def _rows(statements: Sequence[Statement]) -> list[list[Statement]]:
+    """Return the pieces of stacks that nothing in here reads, those that can share a loop."""
+    found: dict[tuple[Node, int, tuple[int, ...]], list[Statement]] = {}
+    for statement in statements:
+        if statement.kind is StatementKind.PIECE and statement.node.op.name == "stack":
+            left = tuple([statement.labels[dim] for dim in statement.remaining])
+            key = statement.node, label_of(statement), left
+            found.setdefault(key, []).append(statement)
+    if not found:
+        return []
+    read = {producer for statement in statements for producer, _ in statement.inputs}
+    read |= {reader for statement in statements for reader in statement.after}
+    return [row for row in found.values() if read.isdisjoint(row)]
 
 
 def assign_latest(statements: Sequence[Statement], scope: int) -> None:

@@ -9,10 +9,13 @@ built when they are first needed: most never are. The tangents of forward mode a
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple, TypeAlias, Union
+from typing import Any, NamedTuple, TypeAlias, Union
+
+import numpy as np
 
 from gradc.autodiff import zeros
 from gradc.autodiff.cotangents.mask import Mask, Rearrange, both, either, everywhere
@@ -154,6 +157,9 @@ class Cotangent:
         if self.source is None:
             mask = (self.own or everywhere(self.factor)).moved(rearrange)
             return self._rearranged(rearrange, mask, None)
+        number = scalar_constant(self.factor)
+        if number is not None and not 0 < number < math.inf:
+            return self.anew().spread(rearrange)  # a zero would not stay the zero it is
         within = (self.source.mask or everywhere(self.source.value)).moved(rearrange)
         source = Source(rearrange(self.source.value), None if _at_once.get() else within)
         return self._rearranged(rearrange, self.own and self.own.moved(rearrange), source)
@@ -163,8 +169,10 @@ class Cotangent:
     ) -> Cotangent:
         if source is None:
             return Cotangent(rearrange(self.factor), mask, self.clean)
-        is_one = zeros.is_number(self.factor, 1)
-        factor = build.ones_like(source.value) if is_one else rearrange(self.factor)
+        number = scalar_constant(self.factor)
+        # among zeros it is the number everywhere: an array of it and zeros would have to be read
+        is_number = number is not None and 0 < number < math.inf
+        factor = build.full_like(source.value, number) if is_number else rearrange(self.factor)
         return Cotangent(factor, mask, self.clean, source)
 
     def summed(self, axes: Sequence[int]) -> Cotangent:
@@ -210,7 +218,7 @@ def add(left: Cotangent | None, right: Cotangent | None) -> Cotangent | None:
         assert total is not None
         return Cotangent(total.factor, total.own, False, left.source)
     if left.mask is None and right.mask is None:
-        return Cotangent(build.add(left.value, right.value))
+        return Cotangent(_added(left.value, right.value))
     if left.mask is not None and right.mask is not None:
         clean = left.clean and right.clean
         if left.mask.equals(right.mask):
@@ -241,9 +249,25 @@ def _product(source: Value, factor: Value) -> Value:
     return build.mul(source, factor)
 
 
+def _added(left: Value, right: Value) -> Value:
+    """Return the sum, a number for two: of what is apart it is asked whether it is one."""
+    numbers = scalar_constant(left), scalar_constant(right)
+    if None in numbers:
+        return build.add(left, right)
+    kind: Any = left.type.dtype.numpy.type
+    one, other = map(kind, numbers)
+    with np.errstate(all="ignore"):
+        return build.full_like(left, (one + other).item())
+
+
 def _scale(value: Value, number: float) -> Value:
     if number == 1:
         return value
+    known = scalar_constant(value)
+    if known is not None and value.type.dtype.is_float:
+        kind: Any = value.type.dtype.numpy.type
+        with np.errstate(all="ignore"):
+            return build.full_like(value, (kind(known) * kind(number)).item())
     return build.neg(value) if number == -1 else build.mul(value, number)
 
 
@@ -255,6 +279,9 @@ def _multiply(value: Value, partial: Value) -> Value:
     """
     if zeros.is_number(value, 1):
         return partial
+    number = scalar_constant(partial)
+    if number is not None and scalar_constant(value) is not None:
+        return _scale(value, float(number))
     own = _factors(value)
     factors = [*own, *_factors(partial)]
     places = range(len(own)) if partial.op.name == "mul" else (len(own), *range(len(own)))

@@ -141,9 +141,10 @@ def by_terms(function: Function, wrt: int, asked: Terms) -> Function:
     """Return the function of some elements of the Jacobian of its first result by a parameter.
 
     Parameters: the function's; for each element the place of a coefficient among a zero and those
-    leaves that are used, one after another, i64; where elements are sums of several, the places of
-    those after the first, and to which elements they are added, i64. Elements of runs need none of
-    these. The result is the elements, of the parameter's dtype.
+    leaves that are used, one after another; where elements are sums of several, the places of
+    those after the first, and to which elements they are added. These are i32, or i64 where they
+    are long. Elements of runs need none of them. The result is the elements, of the parameter's
+    dtype.
 
     Raises OtherTerms where its terms are not those asked for.
     """
@@ -157,9 +158,10 @@ def by_terms(function: Function, wrt: int, asked: Terms) -> Function:
     if asked.runs is not None:
         return _in_runs(function, chosen_results(found.function, asked.used), asked.runs, dtype)
     counts = [asked.elements, *[asked.more] * 2 * (asked.more != 0)]
+    places = DType.I64 if asked.are_long else DType.I32
     with Builder() as builder:
         params = parameters(function.param_types)
-        given = parameters([Type(DType.I64, (count,)) for count in counts], len(params))
+        given = parameters([Type(places, (count,)) for count in counts], len(params))
         arrays = builder.inline(chosen_results(found.function, asked.used), params)
         flat = [build.cast(build.reshape(one, (one.type.count,)), dtype) for one in arrays]
         whole = build.concatenate([build.full((1,), 0, dtype), *flat], 0)

@@ -27,6 +27,28 @@ class Expansion:
     monomial: Monomial
     approximation: Approximation
 
+    def is_across(self, other: Expansion) -> bool:
+        """Whether another one is near the same point, on the other side."""
+        one, two = self.approximation, other.approximation
+        if self.variable is not other.variable or one.both_sides or two.both_sides:
+            return False
+        return one.point.at == two.point.at and one.point.side == -two.point.side
+
+    def meets(self, other: Expansion) -> bool:
+        """Whether another one, of the other side, has the same number at the point."""
+        one, two = self.approximation, other.approximation
+        if min(one.order, two.order) > 0:
+            return True
+        if one.order or two.order:
+            return False
+        first, second = (made.polynomial.coefficients[0] for made in (one, two))
+        return self.monomial == other.monomial and first == second
+
+    @property
+    def opened(self) -> Expansion:
+        """The same without the point itself."""
+        return replace(self, approximation=replace(self.approximation, is_open=True))
+
     def selected(self, mapping: Mapping[Value, Value], closed: Value) -> Value:
         """Return a select of the expansion near the point, of the closed form elsewhere.
 
@@ -93,10 +115,17 @@ def expand(
         if made is None or any(region.moves[one] for one, _ in made.conditions):
             is_complete = False
             continue
-        found.setdefault(value, []).append(
-            Expansion(region.variable, region.moves[value], monomial, made)
-        )
+        _add(Expansion(region.variable, region.moves[value], monomial, made), found, value)
     return is_complete, growths.are_even
+
+
+def _add(made: Expansion, found: dict[Value, list[Expansion]], value: Value) -> None:
+    """Add an expansion; a point of which both sides say something else is left as it stands."""
+    others = found.setdefault(value, [])
+    for i, other in enumerate(others):
+        if other.is_across(made) and not other.meets(made):
+            others[i], made = other.opened, made.opened
+    others.append(made)
 
 
 def _is_mended(made: list[Expansion], region: Region) -> bool:

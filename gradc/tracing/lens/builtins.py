@@ -6,7 +6,7 @@ import builtins
 import importlib.util
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from gradc.tracing.core.as_tracer import stacked
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import TABLE, AnyFunction, call
-from gradc.tracing.core.tracer import Tracer, shape_of
+from gradc.tracing.core.tracer import Tracer, as_weak, shape_of
+from gradc.tracing.indexing import indexing
 from gradc.tracing.lens import unseen
 from gradc.tracing.lens.effects import acting_builtins
 from gradc.tracing.lens.modules import is_seen_module, see_numpy
@@ -56,6 +57,8 @@ def _extreme(name: str, better: str) -> AnyFunction:
         if any(type(value) is Tracer and value.type.shape for value in values):
             # for arrays Python asks for a truth value; its error says what to write
             return original(values, **kwargs)
+        if len(values) >= _MANY and _are_alike(values):
+            return _first_best(values, name)
         # max(a, b) is `b if b > a else a`, nan and signed zeros included
         best = values[0]
         for value in values[1:]:
@@ -65,6 +68,28 @@ def _extreme(name: str, better: str) -> AnyFunction:
     choose.__name__ = name
     choose.__doc__ = f"Return {name}(...) of numbers, traced ones included."
     return choose
+
+
+# Of more numbers the extreme is looked for in an array: each would be an operation or two.
+_MANY = 17
+
+
+def _are_alike(values: Sequence[Any]) -> bool:
+    """Whether values are traced floats of one dtype, all of them Python's, or none."""
+    if any(type(value) is not Tracer for value in values):
+        return False
+    kinds = {(value.type.dtype, value.weak) for value in values}
+    return len(kinds) == 1 and values[0].type.dtype.is_float
+
+
+def _first_best(values: Sequence[Any], name: str) -> Any:
+    """Return max or min of floats: the first of the best, and of nan only one that is first."""
+    row = stacked(values)
+    worst = -np.inf if name == "max" else np.inf
+    is_later = np.arange(len(values)) > 0
+    loses = call("logical_and", call("isnan", row), is_later)
+    at = call(f"arg{name}", call("where", loses, worst, row))
+    return as_weak(indexing.get(row, at), values[0].weak, values[0].forms)
 
 
 def seen_range(*bounds: Any) -> range:

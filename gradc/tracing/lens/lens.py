@@ -50,7 +50,12 @@ from gradc.tracing.lens.modules import (
     see_module,
     see_numpy,
 )
-from gradc.tracing.lens.scipy_module import belongs_to_scipy, see_captured, see_scipy
+from gradc.tracing.lens.scipy_module import (
+    belongs_to_scipy,
+    is_object_of_scipy,
+    see_captured,
+    see_scipy,
+)
 from gradc.tracing.lens.unseen import Unseen, is_library_object, is_unseen, refuse_iterator
 from gradc.tracing.lens.user_classes import is_user_class, original_of, seen_class
 from gradc.tracing.rewriting.expressions import RUNTIME
@@ -154,7 +159,7 @@ class Lens:
 
     def _whole(self, value: Any, name: str, fetch: Callable[[], Any]) -> Any:
         """Return what stands for an object of SciPy whose arrays are hidden inputs, or None."""
-        if callable(value) or not belongs_to_scipy(value):
+        if not is_object_of_scipy(value):
             return None
         if id(value) not in self._copies:
             made = see_captured(value, name, fetch, lambda: Unseen(value, name, fetch, self), self)

@@ -44,6 +44,12 @@ def belongs_to_scipy(value: Any) -> bool:
     return package_of(value) == "scipy"
 
 
+def is_object_of_scipy(value: Any) -> bool:
+    """Whether it is an object of a class of SciPy's, which may be one that can be called."""
+    kinds = (type, types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+    return not isinstance(value, kinds) and belongs_to_scipy(value)
+
+
 def see_scipy(value: Any, name: str = "") -> Any:
     """Return something found in SciPy as traced code sees it."""
     found = _seen().get(id(value))
@@ -51,8 +57,9 @@ def see_scipy(value: Any, name: str = "") -> Any:
         return found
     if isinstance(value, type):
         return value
-    if not callable(value):
-        return see_frozen(value)
+    seen = see_frozen(value)
+    if seen is not value or not callable(value):
+        return seen
     return Mapped(name or _full_name(value), value, None)
 
 
@@ -76,8 +83,6 @@ def see_captured(
 
     ``outside`` makes what stands for one that nothing is known of. None for all other objects.
     """
-    if not belongs_to_scipy(value) or isinstance(value, type) or callable(value):
-        return None
     _seen()  # loads what makes it
     made = (make(value, name, fetch, outside, lens) for make in CAPTURED)
     return next((one for one in made if one is not None), None)

@@ -78,12 +78,14 @@ def _log_mixture(x: Value, y: Value, t: Value) -> Value:
     """The heavier exponent and what the other one adds; where that is much, the other way round."""
     found = mixture(x, y, t)
     base, other = build.select(found.light, y, x), build.select(found.light, x, y)
-    # expm1(d) is -expm1(-d) / exp(-d); a weight of 0 takes it off, a normal one does not
+    # expm1(d) is -expm1(-d) / exp(-d); where that leaves the range no weight but 0 takes it off
     # (in single precision exponentials differ too much between kernels that near to underflow)
     least = tiny(x) if x.type.dtype is DType.F32 else 2.0**-1022
     grown = -found.lost / build.maximum(found.below, least)
     excess = found.least * build.select(found.above, grown, found.lost)
-    near = build.logical_or(build.lt(excess, 1), build.logical_not(found.above))
+    is_known = build.logical_or(build.le(least, found.below), build.eq(found.least, 0))
+    near = build.logical_and(is_known, build.lt(excess, 1))
+    near = build.logical_or(near, build.logical_not(found.above))
     far = other + build.log(found.total)
     return build.select(near, base + build.log1p(excess), far)
 
@@ -210,7 +212,9 @@ def _geometric_sum(x: Value, y: Value) -> Value:
     found = growth(x, y)
     is_tiny = build.lt(build.abs(found.product), tiny(x))
     quotient = build.select(is_tiny, found.rate, found.less_one) / x
-    return build.select(build.eq(x, 0), y, build.select(is_tiny, y * quotient, quotient))
+    # an exponent that is none is passed on, also where 1 + x is 1
+    is_count = build.logical_or(build.eq(x, 0), build.ne(y, y))
+    return build.select(is_count, y, build.select(is_tiny, y * quotient, quotient))
 
 
 # The cumulants, from the second one on, of a variable that is 1 with probability p and else 0, over

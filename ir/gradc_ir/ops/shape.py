@@ -223,7 +223,8 @@ def window(starts: Sequence[int], shape: Sequence[int], steps: Sequence[int]) ->
 
 
 def _check_window(name: str, whole: Type, starts: Shape, part: Shape, steps: Axes) -> None:
-    if not len(starts) == len(steps) == len(part) == whole.rank or 0 in steps:
+    fits = len(starts) == len(steps) == len(part) == whole.rank
+    if not fits or not all(isinstance(step, int) and step for step in steps):
         raise ShapeError(f"{name}: starts {starts} and steps {steps} do not fit {whole}")
     for start, count, step, length in zip(starts, part, steps, whole.shape):
         if isinstance(start, int) and isinstance(count, int) and isinstance(length, int) and count:

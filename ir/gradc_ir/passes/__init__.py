@@ -8,6 +8,7 @@ from gradc_ir.passes.cse import MergeCommonSubexpressions
 from gradc_ir.passes.dce import RemoveDeadNodes
 from gradc_ir.passes.fold import FoldConstants
 from gradc_ir.passes.hoist import HoistInvariants
+from gradc_ir.passes.narrow import NarrowLoops
 from gradc_ir.passes.recover import RecoverFinite
 from gradc_ir.passes.relayout import RelayoutInvariants
 from gradc_ir.passes.unbound import UnboundExponents
@@ -17,6 +18,7 @@ __all__ = [
     "FoldConstants",
     "HoistInvariants",
     "MergeCommonSubexpressions",
+    "NarrowLoops",
     "RecoverFinite",
     "RelayoutInvariants",
     "RemoveDeadNodes",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import permutations
 from typing import NamedTuple
 
@@ -203,10 +204,17 @@ def _power_beside_one(value: Value) -> tuple[_Power, int] | None:
 )
 def power_over_itself_less_one(value: Value) -> Product | None:
     """Divide both sides by the power."""
-    return either_way(value, _divided_by_power)
+    entire = product(value)
+    if not entire.coefficient:
+        return None
+    made = _divided_by_power(entire, _over_itself_less_one)
+    if made is not None:
+        return made
+    made = _divided_by_power(entire.reciprocal, _over_less_inverse)
+    return None if made is None else made.reciprocal
 
 
-def _divided_by_power(entire: Product) -> Product | None:
+def _divided_by_power(entire: Product, form: Callable[[_Power], Product]) -> Product | None:
     for less in entire.below:
         found = _power_beside_one(less)
         if found is None:
@@ -215,8 +223,22 @@ def _divided_by_power(entire: Product) -> Product | None:
         for factor in entire.above:
             if _power_of(factor) == power:
                 rest = entire.without(whole(factor, below=(less,)))
-                return rest.times(sign) * whole(below=(_less_inverse(power, turned=True),))
+                # of 1 + x it is a sum of powers, for which it is looked next
+                is_sum = _beside_one(power.base) is not None
+                return rest.times(sign) * (_over_less_inverse if is_sum else form)(power)
     return None
+
+
+def _over_less_inverse(power: _Power) -> Product:
+    """Return p / (p - 1) of a power p as 1 / (1 - 1 / p)."""
+    return whole(below=(_less_inverse(power, turned=True),))
+
+
+def _over_itself_less_one(power: _Power) -> Product:
+    """Return p / (p - 1) of a power p: as it is where p has hardly an inverse."""
+    plain = build.fence(build.power(*power))
+    made = _over_less_inverse(power).value(plain)
+    return whole(build.select(build.lt(build.abs(plain), 0.5), plain / (plain - 1.0), made))
 
 
 @procedure(

@@ -330,7 +330,7 @@ def _complements() -> list[Rule]:
     reason = "the difference cancels where the function is nearly one"
     rows = [
         ("erf", "erfc(?x)", "neg(erfc(?x))", "erfc(neg(?x))"),
-        ("erfc", "erf(?x)", "neg(erf(?x))", ""),
+        ("erfc", "add(erf(?x), 0)", "sub(0, erf(?x))", ""),
         ("ndtr", "ndtr(neg(?x))", "neg(ndtr(neg(?x)))", ""),
     ]
     rules = []

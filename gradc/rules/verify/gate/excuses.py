@@ -72,6 +72,13 @@ def _are_nan(one: Instance) -> bool:
     return all(map(np.isnan, one.values))
 
 
+def _is_outside(one: Instance) -> bool:
+    is_none = bool(np.isnan(one.values[1])) and bool(np.isnan(one.new))
+    # of infinities there are values, such as (-inf)**1.5, where there are none of numbers
+    is_far = one.is_slope and not np.isfinite(list(one.point.values())).all()
+    return (is_none or is_far) and one.is_outside()
+
+
 EXCUSES = (
     Excuse(
         "underflow",
@@ -121,9 +128,10 @@ EXCUSES = (
     ),
     Excuse(
         "outside of the domain",
-        "where there is no real value all around a point, the new form may be nan",
+        "where there is no real value all around a point, the new form may be nan; at "
+        "infinities a derivative may be any number there",
         "a naive form may round to the border: log1p(-exp(1e-17)) is -inf, as the exponential is 1",
-        lambda one: bool(np.isnan(one.values[1])) and np.isnan(one.new) and one.is_outside(),
+        _is_outside,
     ),
     Excuse(
         "chance",

@@ -241,10 +241,8 @@ class Case:
         return any(is_opposite(self._real, point, result, i) for i in zeros)
 
     def _is_outside(self, place: int) -> bool:
-        """Whether there is no real value at a point of numbers, nor around it."""
-        point = self.columns[:, place]
-        has_nan = np.isnan(point.astype(np.float64)).any()
-        return not has_nan and is_outside(self._real, point, 0)
+        """Whether there is no real value at a point, nor around it."""
+        return is_outside(self._real, self.columns[:, place], 0)
 
     def _is_rounded(
         self, place: int, result: int, new: Any, truth: Exact | None, tolerance: float
@@ -291,13 +289,16 @@ class Case:
         if far:
             point = with_huge_as_infinite(point)
             asked = asked and bool(np.isinf(point).any())
-        if not asked or np.isnan(new) or np.isnan(point.astype(np.float64)).any():
+        if not asked or np.isnan(new):
             return False
         info = np.finfo(new.dtype)
         ends = Ends(float(info.smallest_subnormal), float(info.max))
-        return is_limit(
-            self._real, point, self.moving, result, float(new), ends, one_sided=one_sided
-        )
+        # one that is nan stays: where conditions leave it out, there is a limit
+        has_nan: Any = np.isnan(point.astype(np.float64))
+        moving = [moves and not none for moves, none in zip(self.moving, has_nan, strict=True)]
+        if not any(moving):
+            return False
+        return is_limit(self._real, point, moving, result, float(new), ends, one_sided=one_sided)
 
 
 def _numbers(column: Array) -> Array:

@@ -18,7 +18,10 @@ _MOST = 6
 
 
 def is_outside(function: RealFunction, point: Array, result: int) -> bool:
-    """Whether a result is surely no real number, at a point and on all sides of it."""
+    """Whether a result is surely no real number, at a point and on all sides of it.
+
+    A coordinate that is nan stays.
+    """
     if len(point) > _MOST:
         return False
     finite = [abs(float(x)) for x in point if np.isfinite(x)]
@@ -31,6 +34,8 @@ def is_outside(function: RealFunction, point: Array, result: int) -> bool:
 
 
 def _sides(x: float, far: object) -> tuple[object, ...]:
+    if np.isnan(x):
+        return (Ball(x),)
     if np.isinf(x):
         return (far if x > 0 else -far,)  # type: ignore[operator]
     step = Ball(_ZERO) if x == 0 else Ball(abs(x)) * _AROUND
