@@ -172,7 +172,7 @@ def test_programs_call_functions_that_are_there_once() -> None:
     programs = Programs.of(module, DType.F64)
     lengths = [len(str(programs))]
     for text in ("exp %0", "exp %0; mul %1 %1; exp %2; div %3 %1", "exp %0; log %1", "exp %0"):
-        programs.program(formula(f"{text} -> %{1 + text.count(';')}", 1))
+        programs.program(formula(f"{text} -> %{1 + text.count(';')}", 1), [0])
         lengths.append(len(str(programs)))
     first, second, third, fourth = np.diff(lengths)
     assert second < first / 5 < third

@@ -107,7 +107,8 @@ enter:
 operand:
   %o = phi i64 [ 0, %enter ], [ %o.next, %operand ]
   %known = phi i1 [ true, %enter ], [ %known.next, %operand ]
-  %o.row = mul i64 %o, %lanes
+  %o.where = call i64 @gradc.number.{F}(ptr %cursor)
+  %o.row = mul i64 %o.where, %lanes
   %o.place = add i64 %o.row, %i
   %o.from = getelementptr inbounds {T}, ptr %operands, i64 %o.place
   %o.x = load {T}, ptr %o.from

@@ -2,10 +2,11 @@
 
 It is called where plain arithmetic may over- or underflow, or did, so it is small rather than fast:
 one function a dtype, compiled once a process; an exported object has one of its own. A program says
-how many operands, values in all and results there are, then the steps, then the places of results
-(:mod:`gradc_codegen.math.formula_steps`). Operands come first, an array of lanes each, then
-constants, then the results of steps. A value is a significand of magnitude 1/2 to 1, an exponent of
-2, a whole number in double precision, and an exponent of e; of 0, inf and nan both are 0.
+how many operands, values in all and results there are, and where each operand is among the numbers
+given, then the steps, then the places of results (:mod:`gradc_codegen.math.formula_steps`).
+Operands come first, an array of lanes each, then constants, then the results of steps. A value is a
+significand of magnitude 1/2 to 1, an exponent of 2, a whole number in double precision, and an
+exponent of e; of 0, inf and nan both are 0.
 
 All programs of a module are in one array, and with them the functions that they call, such as
 exponentials: their steps are there once.
@@ -37,9 +38,10 @@ def name_of(dtype: DType) -> str:
 def declaration(dtype: DType) -> str:
     """Return how a module declares the function.
 
-    Its arguments: the programs of a module, that of the formulas, the operands, the results (which
-    hold those of plain arithmetic), a byte for each lane, how many lanes. A lane is computed whose
-    byte is 2. Where it is 3 and all operands are finite, the results are computed that are not.
+    Its arguments: the programs of a module, that of the formulas, numbers of which some are the
+    operands, the results (which hold those of plain arithmetic), a byte for each lane, how many
+    lanes. A lane is computed whose byte is 2. Where it is 3 and all operands are finite, the
+    results are computed that are not.
     """
     return f"declare void @{name_of(dtype)}(ptr, ptr, ptr, ptr, ptr, i64)"
 
@@ -65,12 +67,12 @@ class Programs:
         escaped = "\\" + data.hex("\\")
         return f'{self.name} = private unnamed_addr constant [{len(data)} x i8] c"{escaped}"'
 
-    def program(self, body: Function) -> str:
-        """Return a pointer to the program of formulas."""
+    def program(self, body: Function, where: Sequence[int]) -> str:
+        """Return a pointer to the program of formulas; ``where`` in an array its operands are."""
         operands = len(body.params)
         steps, results = expand(body, self._dtype, LONG)
         made, places, count = self._written(steps, operands, is_function=False)
-        head = b"".join(map(number, (operands, count, len(results))))
+        head = b"".join(map(number, (operands, count, len(results), *where)))
         tail = b"".join(number(places[each]) for each in results)
         offset = self._offset(head + made + tail)
         return f"getelementptr inbounds (i8, ptr {self.name}, i64 {offset})"

@@ -11,7 +11,9 @@ from __future__ import annotations
 import functools
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
 
 from gradc_codegen.text.indices import is_vector
 from gradc_codegen.text.module import REGISTER, suffix, vector_type
@@ -115,6 +117,66 @@ class Perhaps:
         return writer.write(vector, f"sub {type_} {pattern}, {least}")
 
 
+class Kept(NamedTuple):
+    """Numbers in memory that a function reads: an array, and which places of it."""
+
+    array: str
+    places: list[int]
+
+
+def kept(writer: Writer, registers: Sequence[str], dtype: DType) -> Kept:
+    """Write numbers to places of their own, once each: numbers, not lanes."""
+    places = []
+    type_ = REGISTER[dtype]
+    for register in registers:
+
+        def keep(register: str = register) -> str:
+            array, place = writer.stack.slot(type_)
+            writer.store_at(type_, register, array, str(place))
+            return f"{array} {place}"
+
+        array, place = writer.once(("kept", register, dtype), keep).split(" ")
+        places.append(int(place))
+    return Kept(array, places)
+
+
+@contextmanager
+def stored(writer: Writer, registers: Sequence[str], dtype: DType) -> Iterator[Kept]:
+    """Write numbers to memory where one reads them: those that are kept, lanes for now."""
+    if not is_vector(registers[0]):
+        yield kept(writer, registers, dtype)
+        return
+    type_ = writer.type_of(REGISTER[dtype], True)
+    array = writer.stack.take(f"[{len(registers)} x {type_}]")
+    for i, register in enumerate(registers):
+        writer.store_at(type_, register, array, str(i))
+    yield Kept(array, list(range(len(registers))))
+    writer.stack.release(array)
+
+
+class Lists:
+    """Lists of places in arrays, all of a module in one global array."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._places: list[int] = []
+        self._offsets: dict[tuple[int, ...], int] = {}
+
+    def __str__(self) -> str:
+        numbers = ", ".join(f"i16 {place}" for place in self._places)
+        return (
+            f"{self.name} = private unnamed_addr constant [{len(self._places)} x i16] [{numbers}]"
+        )
+
+    def of(self, places: Sequence[int]) -> str:
+        """Return a pointer to a list."""
+        key = tuple(places)
+        if key not in self._offsets:
+            self._offsets[key] = len(self._places)
+            self._places += places
+        return f"getelementptr inbounds (i16, ptr {self.name}, i64 {self._offsets[key]})"
+
+
 def surely(writer: Writer, registers: Sequence[str], results: Sequence[str], dtype: DType) -> str:
     """Write whether a number is large or small, or one of some results is.
 
@@ -142,21 +204,19 @@ def surely(writer: Writer, registers: Sequence[str], results: Sequence[str], dty
 def _asked(writer: Writer, registers: list[str], bounds: tuple[int, ...], dtype: DType) -> str:
     """Write the call that says, by a byte, where a pattern is in one of two intervals."""
     vector = is_vector(registers[0])
-    lanes = writer.lanes if vector else 1
-    type_, byte = writer.type_of(REGISTER[dtype], vector), writer.type_of("i8", vector)
+    lanes, byte = writer.lanes if vector else 1, writer.type_of("i8", vector)
     at_once = min(lanes, _AT_ONCE)
     full = f"@gradc.extreme.{suffix(dtype, at_once)}"
     writer.module.help(full, lambda: _text(writer, full, dtype, at_once))
-    values = writer.stack.take(f"[{len(registers)} x {type_}]")
+    name = f"@{writer.module.name}.places"
+    lists = writer.module.at_end(name, lambda: Lists(name))
     flags = writer.stack.take(byte)
-    for i, register in enumerate(registers):
-        writer.store_at(type_, register, values, str(i))
     word = REGISTER[_BITS[dtype]]
     given = ", ".join(f"{word} {each}" for each in bounds)
-    count = f"i64 {len(registers)}, i64 {lanes}"
-    writer.do(f"call void {full}(ptr {values}, {count}, {given}, ptr {flags}) cold")
+    with stored(writer, registers, dtype) as (array, places):
+        counts = f"ptr {lists.of(places)}, i64 {len(places)}, i64 {lanes}"
+        writer.do(f"call void {full}(ptr {array}, {counts}, {given}, ptr {flags}) cold")
     made = writer.write(vector, f"load {byte}, ptr {flags}")
-    writer.stack.release(values)
     writer.stack.release(flags)
     return made
 
@@ -181,7 +241,9 @@ def _text(outer: Writer, full: str, dtype: DType, lanes: int) -> str:
         writer.do(f"store {flag} zeroinitializer, ptr {found}")
 
         def each(at: str) -> None:
-            place = writer.add(writer.multiply(at, "%lanes"), start)
+            narrow = writer.load_at("i16", "%places", at)
+            row = writer.emit(f"zext i16 {narrow} to i64")
+            place = writer.add(writer.multiply(row, "%lanes"), start)
             address = writer.emit(f"getelementptr inbounds {word}, ptr %values, i64 {place}")
             loaded = writer.write(vector, f"load {type_}, ptr {address}, align {dtype.bytes}")
             most = str((1 << 8 * dtype.bytes - 1) - 1)
@@ -202,7 +264,11 @@ def _text(outer: Writer, full: str, dtype: DType, lanes: int) -> str:
     with writer.in_lanes(lanes):
         writer.plain_loop("0", "%lanes", strip, lanes)
     bounds = [f"{word} %{each}" for each in ("least", "low", "high", "end")]
-    parameters = ["ptr readonly %values", "i64 %count", "i64 %lanes", *bounds, "ptr noalias %flags"]
+    pointers, counts = (
+        ["ptr readonly %values", "ptr readonly %places"],
+        ["i64 %count", "i64 %lanes"],
+    )
+    parameters = [*pointers, *counts, *bounds, "ptr noalias %flags"]
     return writer.procedure(full, parameters, " noinline cold")
 
 

@@ -50,6 +50,9 @@ def unbounded(writer: Writer, node: Node, key: object, read: Read, lower_word: L
     def written() -> list[str]:
         registers = spread(writer, dtype, [read(x) for x in node.operands])
         operands = list(registers)
+        is_alone = not is_vector(operands[0])
+        if is_alone:
+            extremes.kept(writer, operands, dtype)
         steps, results = steps_of(body)
         asked, beyond = watched(steps, len(operands), dtype)
         extreme = extremes.Perhaps(writer, dtype)
@@ -59,6 +62,8 @@ def unbounded(writer: Writer, node: Node, key: object, read: Read, lower_word: L
                 registers.append(_plain(writer, step, dtype, registers, lower_word))
             if place in asked or place in beyond:
                 extreme.join(registers[place], place in beyond)
+                if is_alone:
+                    extremes.kept(writer, [registers[place]], dtype)
         plain = [registers[i] for i in results]
         if not asked:
             return plain
@@ -185,28 +190,26 @@ def call(
     type_ = writer.type_of(REGISTER[dtype], vector)
     programs = Programs.of(writer.module, dtype)
     writer.module.declare(declaration(dtype))
-    places = [programs.name, programs.program(body)]
     byte = writer.type_of("i8", vector)
     one, none = (f"splat (i8 {code})", "zeroinitializer") if vector else (str(code), "0")
     flags = writer.write(
         vector, f"select {writer.type_of('i1', vector)} {flag}, {byte} {one}, {byte} {none}"
     )
-    stored = [(type_, operands), (type_, plain), (byte, [flags])]
-    slots = []
-    for one, registers in stored:
-        slot = writer.stack.take(f"[{len(registers)} x {one}]")
-        slots.append(slot)
-        for i, register in enumerate(registers):
-            writer.store_at(one, register, slot, str(i))
-        places.append(slot)
-    arguments = ", ".join(f"ptr {place}" for place in places)
-    writer.do(f"call void @{name_of(dtype)}({arguments}, i64 {count}) cold")
+    results, flags_at = writer.stack.take(f"[{len(plain)} x {type_}]"), writer.stack.take(byte)
+    for i, register in enumerate(plain):
+        writer.store_at(type_, register, results, str(i))
+    writer.do(f"store {byte} {flags}, ptr {flags_at}")
+    with extremes.stored(writer, operands, dtype) as (array, places):
+        program = programs.program(body, places)
+        pointers = (programs.name, program, array, results, flags_at)
+        arguments = ", ".join(f"ptr {pointer}" for pointer in pointers)
+        writer.do(f"call void @{name_of(dtype)}({arguments}, i64 {count}) cold")
     made = []
     for i in range(len(plain)):
-        at = writer.emit(f"getelementptr inbounds {type_}, ptr {places[3]}, i64 {i}")
+        at = writer.emit(f"getelementptr inbounds {type_}, ptr {results}, i64 {i}")
         made.append(writer.write(vector, f"load {type_}, ptr {at}"))
-    for slot in slots:
-        writer.stack.release(slot)
+    writer.stack.release(results)
+    writer.stack.release(flags_at)
     return made
 
 
