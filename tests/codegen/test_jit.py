@@ -291,6 +291,8 @@ def test_code_without_loops_gets_less_effort() -> None:
     assert effort([text]) == SHORT
     assert effort([text, "\n" * 5_000]) == STRAIGHT
     assert effort([text, strided(1)]) == USUAL
+    rare = strided(1).replace("define double @f(", "define internal double @rare(")
+    assert effort([text + rare.replace(") {", ") noinline cold {")]) == SHORT
 
 
 def test_very_many_optional_outputs_compile_fast() -> None:

@@ -47,6 +47,9 @@ _DECLARATION = re.compile(
 
 # Functions that are written as they are to be, and groups of their attributes
 _MARKED = re.compile(rf"\ndefine [^\n]*{AS_WRITTEN}.*?\n}}", re.DOTALL)
+# Functions that are hardly ever called: that they have loops says nothing of the code around.
+_COLD = re.compile(r"\ndefine [^\n]*\) [^\n]*\bcold\b.*?\n}", re.DOTALL)
+_INDEX = re.compile(r" %(?:\S+\.)?i = phi i64 ")  # of a loop
 _MARKED_ATTRIBUTES = re.compile(rf"\nattributes #\d+ = [^\n]*{AS_WRITTEN}[^\n]*")
 
 # Where callers align the stack to, in bytes. Vectors that no register is left for lie there; when
@@ -138,7 +141,7 @@ def effort(texts: Sequence[str], level: int | Literal["size"] | Effort | None = 
 
 def _usual_effort(texts: Sequence[str]) -> Effort:
     lines = sum(text.count("\n") for text in texts)
-    loops = sum(text.count(" = phi i64 ") for text in texts)
+    loops = sum(len(_INDEX.findall(_COLD.sub("", text))) for text in texts)
     if lines > _HUGE_MODULE:
         return HUGE
     if lines > _LARGE_MODULE:
