@@ -71,24 +71,23 @@ class Writer:
 
     def loop(self, x: Any, p: Any, z: Any, s: Any, w: Any) -> tuple[Any, Any, Any, Any]:
         """Run a loop; returns its carries and two stacks of rows."""
-        state = self.random.getstate()
+        seed = self.random.randint(0, 2**31)
         adds = self.random.random() < 0.5
 
         def step(carry: Any, row: Any) -> Any:
-            self.random.setstate(state)
+            writer = Writer(seed)  # a body may be asked for more than once
             x, p, total = carry
             known, points = [x, row], [p]
-            for _ in range(self.random.randint(1, 3)):
-                known.append(self.number(known, points, s, w))
-                points.append(self.point(known, points, s, w))
-            kept = self.number(known, points, s, w)
+            for _ in range(writer.random.randint(1, 3)):
+                known.append(writer.number(known, points, s, w))
+                points.append(writer.point(known, points, s, w))
+            kept = writer.number(known, points, s, w)
             if adds:
-                total = total + np.sum(self.number(known, points, s, w))
+                total = total + np.sum(writer.number(known, points, s, w))
             return (0.5 * known[-1], 0.5 * points[-1], total), (kept, points[-1] * s)
 
         reverse = self.random.random() < 0.3
         last, rows = gradc.scan(step, (x, p, 0.0 * s), z, reverse=reverse)
-        self.random.seed(self.random.random())
         return last[0] + 0.001 * last[2], last[1], *rows
 
     def program(self, s: Any, w: Any, z: Any) -> Any:
