@@ -128,12 +128,7 @@ class PythonTerms(Notation):
             case "array":
                 if _is_range(detail.array):
                     return f"{self.use('arange')}({len(detail.array)})", _ATOM
-                text = re.sub(r"\btrue\b", "True", print_array(detail.array))
-                text = re.sub(r"\bfalse\b", "False", text)
-                for name in ("nan", "inf"):
-                    if name in text:
-                        self.use(name)
-                return f"{self.use('array')}({re.sub(':0x[0-9a-f]+', '', text)})", _ATOM
+                return self._constant(detail.array), _ATOM
             case "index":
                 return f"{self.atom(term.parts[0])}[{keys_text(detail, self)}]", _ATOM
             case "reduce":
@@ -224,6 +219,26 @@ class PythonTerms(Notation):
         return f"{self.use('einsum')}({spec!r}, {self.text(term.parts[0])}, " \
             f"{self.text(term.parts[1])})", _ATOM  # fmt: skip
 
+    def _constant(self, array: Array) -> str:
+        """Return an array of numbers; a long one with few that differ is told by those."""
+        usual, others = _usual(array)
+        if not others:
+            return f"{self.use('array')}({self._numbers(array)})"
+        text = self._numbers(usual)
+        for place in others:
+            where, places = self.use("where"), self.use("arange")
+            number = self._numbers(array[place])
+            text = f"{where}({places}({len(array)}) == {place}, {number}, {text})"
+        return text
+
+    def _numbers(self, array: Array) -> str:
+        text = re.sub(r"\btrue\b", "True", print_array(array))
+        text = re.sub(r"\bfalse\b", "False", text)
+        for name in ("nan", "inf"):
+            if name in text:
+                self.use(name)
+        return re.sub(":0x[0-9a-f]+", "", text)
+
     def _shape(self, shape: Sequence[Size]) -> str:
         return tuple_text([self.size(size)[0] for size in shape])
 
@@ -237,6 +252,22 @@ class PythonTerms(Notation):
 
 def _is_range(array: Array) -> bool:
     return array.ndim == 1 and len(array) > 2 and np.array_equal(array, np.arange(len(array)))
+
+
+# Rows of more elements are told by what is not the usual number, where there is no more of it.
+_LONG, _FEW = 16, 2
+
+
+def _usual(array: Array) -> tuple[Array, list[int]]:
+    """Return the usual number of a long row and the places of others; none if they are many."""
+    if array.ndim != 1 or len(array) <= _LONG:
+        return array, []
+    bits = np.ascontiguousarray(array).view(f"u{array.dtype.itemsize}")
+    usual = bits == np.sort(bits)[len(bits) // 2]
+    others = np.flatnonzero(~usual)
+    if len(others) > _FEW:
+        return array, []
+    return array[np.argmax(usual)], others.tolist()
 
 
 def tuple_text(parts: Any) -> str:

@@ -194,6 +194,25 @@ def test_a_loop_with_its_derivative() -> None:
     assert abs(names["newton_grad"](2.0) - 0.5 / np.sqrt(2.0)) < 1e-9  # as the loop is
 
 
+def test_long_rows_are_told_by_what_is_not_usual() -> None:
+    one, two = np.zeros(40), np.ones(20)
+    one[7], two[0], two[19] = 2.0, np.nan, -1.0
+    rows = {
+        "where(arange(40) == 7, 2.0, 0.0)": one,
+        "where(arange(20) == 19, -1.0, where(arange(20) == 0, nan, 1.0))": two,
+        "array([0.0, 1.0, 2.0, 0.0, ": np.arange(20.0) % 3,
+    }
+    for text, row in rows.items():
+        numbers = tuple(row.tolist())
+        function = gradc.compile(lambda x, row=numbers: x + np.array(row))
+        printed = function.dump(f"x: f64[{len(row)}]", simple=True)
+        assert text in printed
+        names: dict[str, Any] = {}
+        exec(printed, names)
+        found = next(names[name] for name in reversed(names) if callable(names[name]))(0 * row)
+        np.testing.assert_array_equal(found, row)
+
+
 def test_names_that_functions_have_are_given_to_no_variable() -> None:
     def f(x):
         exp = np.exp(x)
