@@ -154,7 +154,9 @@ _MODULES = {
         "it calls a function with numbers, and how often depends on them",
         "fixed nodes can be differentiated: np.sum(weights * f(nodes)), or np.trapezoid(y, x)",
     ),
-    "scipy.interpolate": Cure("", f"write np.interp(x, xp, fp) for a linear one, or {_OUTSIDE}"),
+    "scipy.interpolate": Cure(
+        "", f"write CubicSpline(x, y)(points), np.interp(x, xp, fp) for a linear one, or {_OUTSIDE}"
+    ),
     "scipy.sparse.linalg": Cure(
         "", "write spsolve(A, b), or gradc.linear_solve(lambda x: A @ x, b, method='cg').x"
     ),
