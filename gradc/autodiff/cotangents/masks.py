@@ -258,7 +258,9 @@ def _added(left: Value, right: Value) -> Value:
     kind: Any = left.type.dtype.numpy.type
     one, other = map(kind, numbers)
     with np.errstate(all="ignore"):
-        return build.full_like(left, (one + other).item())
+        total = (one + other).item()
+    # a zero would be one that stays zero, whatever it meets
+    return build.full_like(left, total) if total else build.add(left, right)
 
 
 def _scale(value: Value, number: float) -> Value:
@@ -268,7 +270,9 @@ def _scale(value: Value, number: float) -> Value:
     if known is not None and value.type.dtype.is_float:
         kind: Any = value.type.dtype.numpy.type
         with np.errstate(all="ignore"):
-            return build.full_like(value, (kind(known) * kind(number)).item())
+            product = (kind(known) * kind(number)).item()
+        if product:
+            return build.full_like(value, product)
     return build.neg(value) if number == -1 else build.mul(value, number)
 
 
