@@ -25,6 +25,7 @@ from gradc_codegen.threads import divide
 from gradc_codegen.threads.work import work_of
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Size
+from tests.c_caller import RUN
 from tests.comparing import assert_same_bits
 from tests.shared_loops import PROGRAMS, Program, graphs, wanted
 
@@ -87,38 +88,8 @@ MACHINES = {
         "aarch64-linux-gnu-gcc", "aarch64-linux-gnu", emulator=("qemu-aarch64",), optimize=0
     ),
 }
-# A caller with threads of its own, which take tasks from the last to the first.
-_RUN = r"""
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "k.h"
-
-typedef struct { int64_t first, step, count; void (*task)(void *, int64_t); void *job; } Share;
-
-static void *some(void *given) {
-    const Share *share = given;
-    for (int64_t i = share->count - 1 - share->first; i >= 0; i -= share->step)
-        share->task(share->job, i);
-    return NULL;
-}
-
-static void run(void *context, int64_t count, void (*task)(void *, int64_t), void *job) {
-    int threads = *(int *)context;
-    pthread_t made[16];
-    Share shares[16];
-    for (int k = 0; k < threads; k++) {
-        shares[k] = (Share){k, threads, count, task, job};
-        if (k < threads - 1)
-            pthread_create(&made[k], NULL, some, &shares[k]);
-        else
-            some(&shares[k]);
-    }
-    for (int k = 0; k < threads - 1; k++)
-        pthread_join(made[k], NULL);
-}
-
+# What reads arrays, and compares those that kernels make.
+_READ = r"""
 static void *array(FILE *file, size_t bytes) {
     void *made = malloc(bytes + 1);
     if (fread(made, 1, bytes, file) != bytes)
@@ -145,7 +116,9 @@ def _main(functions: Mapping[str, Function], program: Program, results: Sequence
     bytes_ = [x.nbytes for x in results]
     count = len(results)
     lines = [
-        _RUN,
+        '#include "k.h"',
+        RUN,
+        _READ,
         "int main(int count, char **given) {",
         '    FILE *file = fopen(given[count - 1], "rb");',
         "    const int all[] = {1, 2, 3, 4, 8, 16};",

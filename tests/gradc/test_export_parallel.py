@@ -9,42 +9,8 @@ import numpy as np
 import pytest
 
 import gradc
+from tests.c_caller import RUN
 from tests.gradc.test_export import C_FLAGS
-
-# A caller with threads of its own, or none; it takes tasks in an order that is not that of a loop.
-RUN = r"""
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include "model.h"
-
-typedef struct { int64_t first, step, count; void (*task)(void *, int64_t); void *job; } Share;
-static int64_t most;
-
-static void *some(void *given) {
-    const Share *share = given;
-    for (int64_t i = share->count - 1 - share->first; i >= 0; i -= share->step)
-        share->task(share->job, i);
-    return NULL;
-}
-
-static void run(void *context, int64_t count, void (*task)(void *, int64_t), void *job) {
-    int threads = *(int *)context;
-    pthread_t made[16];
-    Share shares[16];
-    most = count > most ? count : most;
-    for (int k = 0; k < threads; k++) {
-        shares[k] = (Share){k, threads, count, task, job};
-        if (k < threads - 1)
-            pthread_create(&made[k], NULL, some, &shares[k]);
-        else
-            some(&shares[k]);
-    }
-    for (int k = 0; k < threads - 1; k++)
-        pthread_join(made[k], NULL);
-}
-"""
 
 # ``{one}`` and ``{many}`` are calls, with ``y`` and ``g`` for what they write.
 MAIN = r"""
@@ -118,7 +84,9 @@ def mapped(x):
 def test_bits_are_those_of_one_thread(f, tmp_path: Path) -> None:
     compiled = gradc.compile(f)
     compiled.export("model", spec="x: f64[n]", outputs="vg", out=tmp_path, parallel=True)
-    (tmp_path / "main.c").write_text(RUN + MAIN.replace("{name}", "model_vg"))
+    (tmp_path / "main.c").write_text(
+        '#include "model.h"\n' + RUN + MAIN.replace("{name}", "model_vg")
+    )
     subprocess.run(
         ["cc", *C_FLAGS, "main.c", "model.o", "-pthread", "-o", "main"], cwd=tmp_path, check=True
     )
@@ -145,7 +113,7 @@ int main(void) {
     return !(good == MODEL_OK && bad == MODEL_E_INDEX && most > 1);
 }
 """
-    (tmp_path / "main.c").write_text(RUN + main)
+    (tmp_path / "main.c").write_text('#include "model.h"\n' + RUN + main)
     subprocess.run(
         ["cc", *C_FLAGS, "main.c", "model.o", "-pthread", "-o", "main"], cwd=tmp_path, check=True
     )

@@ -238,20 +238,17 @@ def assert_same_bits_of(before: Function, after: Function) -> None:
     assert_same_bits(*pushed)
 
 
-@pytest.mark.parametrize("program", NARROWED, ids=lambda program: program.__name__)
-def test_a_part_of_a_loop_has_the_bits_of_the_whole(program: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize(
+    ("program", "size"),
+    [*((each, longest) for each in NARROWED), *((each, computed) for each in STRAIGHT)],
+    ids=lambda each: each.__name__,
+)
+def test_a_part_has_the_bits_of_the_whole(
+    program: Callable[[Any], Any], size: Callable[[Function], int]
+) -> None:
     before = traced(program)
     after = NarrowAxes()(before)
-    assert longest(after) < SIZE * 3 // 4
-    assert_same_bits_of(before, after)
-    assert NarrowAxes()(after) is after
-
-
-@pytest.mark.parametrize("program", STRAIGHT, ids=lambda program: program.__name__)
-def test_a_part_has_the_bits_of_the_whole(program: Callable[[Any], Any]) -> None:
-    before = traced(program)
-    after = NarrowAxes()(before)
-    assert computed(after) < SIZE * 3 // 4
+    assert size(after) < SIZE * 3 // 4
     assert_same_bits_of(before, after)
     assert NarrowAxes()(after) is after
 

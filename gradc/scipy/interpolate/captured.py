@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.interpolate import PPoly
 
 from gradc.scipy.interpolate.piecewise import PiecewisePolynomial
 from gradc.tracing.captured.captures import Guard
+from gradc.tracing.captured.reads import Attribute
 from gradc.tracing.core.state import Lens
 from gradc.tracing.core.tracer import make_known
 from gradc.tracing.registry.scipy_function import CAPTURED, MAKERS
@@ -39,18 +39,17 @@ def captured(
         return outside()
     if lens.trace is not None:
         lens.trace.keep_not(f"it reads {name}, a piecewise polynomial")
+    # of the object itself, which the lens has guarded to be the same
+    reads = {part: Attribute(value, part) for part in ("c", "x", "extrapolate", "axis")}
     told = {}
     for part in ("extrapolate", "axis"):
-        told[part] = getattr(value, part)
-        read = partial(_part, fetch, part)
-        lens.guard((id(value), part), Guard(f"{name}.{part}", told[part], read))
-    arrays = {}
-    for part in ("c", "x"):
-        read = partial(_part, fetch, part)
-        arrays[part] = lens.captured(read(), (id(value), part), f"{name}.{part}", read)
-    return PiecewisePolynomial(
-        arrays["c"], arrays["x"], told["extrapolate"], told["axis"], outside()
+        told[part] = reads[part]()
+        lens.guard((id(value), part), Guard(f"{name}.{part}", told[part], reads[part]))
+    coefficients, breaks = (
+        lens.captured(reads[part](), (id(value), part), f"{name}.{part}", reads[part])
+        for part in ("c", "x")
     )
+    return PiecewisePolynomial(coefficients, breaks, told["extrapolate"], told["axis"], outside())
 
 
 def constant(value: Any) -> Any:
@@ -62,10 +61,6 @@ def constant(value: Any) -> Any:
         return value
     coefficients, breaks = (make_known(part.copy()) for part in (value.c, value.x))
     return PiecewisePolynomial(coefficients, breaks, value.extrapolate, value.axis)
-
-
-def _part(fetch: Callable[[], Any], part: str) -> Any:
-    return getattr(fetch(), part)
 
 
 CAPTURED.append(captured)

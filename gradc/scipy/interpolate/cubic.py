@@ -23,9 +23,7 @@ def polynomial(c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> Piecew
         raise shape_error("scipy.interpolate.PPoly takes c of rank 2 or more, and x of rank 1")
     if axis:
         raise refuse("scipy.interpolate.PPoly with an axis", "move the axis of the values to 0")
-    return PiecewisePolynomial(
-        coefficients, breaks, True if extrapolate is None else extrapolate, 0
-    )
+    return PiecewisePolynomial(coefficients, breaks, _or_on(extrapolate), 0)
 
 
 @scipy_function("interpolate.CubicHermiteSpline")
@@ -35,7 +33,7 @@ def hermite(
     """Record ``scipy.interpolate.CubicHermiteSpline``."""
     places, values = _samples("CubicHermiteSpline", x, y, axis)
     slopes = numpy.moveaxis(array(dydx).astype(np.float64), axis, 0)
-    return _through(places, values, slopes, axis, True if extrapolate is None else extrapolate)
+    return _through(places, values, slopes, axis, extrapolate)
 
 
 @scipy_function("interpolate.PchipInterpolator")
@@ -65,7 +63,7 @@ def pchip(x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> PiecewisePo
         )
         inner = numpy.where(flat, 0.0, mean)
         slopes = numpy.concatenate([ends[0][None], inner, ends[1][None]])
-    return _through(places, values, slopes, axis, True if extrapolate is None else extrapolate)
+    return _through(places, values, slopes, axis, extrapolate)
 
 
 def _end(step: Any, next_step: Any, secant: Any, next_secant: Any) -> Any:
@@ -104,7 +102,7 @@ def spline(
     inner = 3 * (spread[1:] * secants[:-1] + spread[:-1] * secants[1:])
     sides = numpy.concatenate([start[None], inner, end[None]])
     slopes = array(solve(matrix, sides.reshape(count, -1))).reshape(sides.shape)
-    return _through(places, values, slopes, axis, True if extrapolate is None else extrapolate)
+    return _through(places, values, slopes, axis, extrapolate)
 
 
 def _conditions(name: str, bc_type: Any) -> list[Any]:
@@ -164,4 +162,9 @@ def _through(
     secants = numpy.diff(values, axis=0) / steps
     bend = (slopes[:-1] + slopes[1:] - 2 * secants) / steps
     parts = [bend / steps, (secants - slopes[:-1]) / steps - bend, slopes[:-1], values[:-1]]
-    return PiecewisePolynomial(numpy.stack(parts), places, extrapolate, axis % values.ndim)
+    return PiecewisePolynomial(numpy.stack(parts), places, _or_on(extrapolate), axis % values.ndim)
+
+
+def _or_on(extrapolate: Any) -> Any:
+    """Return what happens outside of the places: unless it is said, the outer cubics go on."""
+    return True if extrapolate is None else extrapolate
