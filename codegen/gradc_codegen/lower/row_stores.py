@@ -7,8 +7,8 @@ that follow one another are one run of memory, whose vectors are picked from the
 
 from __future__ import annotations
 
-from gradc_codegen.lower.transpose_blocks import SIDE, columns_of, first_lanes
-from gradc_codegen.text.indices import Lane
+from gradc_codegen.lower.transpose_blocks import SIDE, columns_of
+from gradc_codegen.text.indices import Lane, first_lanes
 from gradc_codegen.text.loads_and_stores import Memory
 from gradc_codegen.text.module import REGISTER, shuffle
 from gradc_codegen.text.vectors import piece
@@ -139,7 +139,7 @@ class RowStores:
                 at = Lane(writer.add(position, str(first)), "1")
 
                 def store(register: str = register, at: Lane = at) -> None:
-                    with writer.in_lanes(SIDE, None if width == SIDE else first_lanes(width)):
+                    with writer.in_lanes(SIDE, None if width == SIDE else first_lanes(width, SIDE)):
                         self._memory.store(row.base, at, dtype, register)
 
                 if left:
