@@ -28,7 +28,8 @@ from gradc.runtime.derivative_pattern import (
 )
 from gradc.runtime.prepared import Prepared
 from gradc.runtime.quick_call import Call
-from gradc.runtime.specialize import collector_paused, working
+from gradc.runtime.collector import collector_paused
+from gradc.runtime.specialize import working
 from gradc.scopes import scopes_key
 from gradc.sparsity.compression import seeds
 from gradc.sparsity.placement import Placement
