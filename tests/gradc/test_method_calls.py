@@ -1,4 +1,4 @@
-"""Methods of instances and their derivatives: made by Python, and by machine code from a plan on."""
+"""Methods of instances and their derivatives: made by Python, and by machine code from plans on."""
 
 from __future__ import annotations
 
