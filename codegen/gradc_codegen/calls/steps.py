@@ -15,6 +15,11 @@ from enum import IntEnum, IntFlag
 NAME, OF_OBJECTS = "gradc.walk", "gradc.walk.object"
 FUNCTION, CALL = "gradc.walk.class_of_functions", "gradc.walk.call"
 
+# What makes methods and their members, and calls them, and what that refers to.
+GET_METHOD, GET_MEMBER, BOUND = "gradc.walk.get_method", "gradc.walk.get_member", "gradc.walk.bound"
+CLASS_OF_METHODS, CLASS_OF_MEMBERS = "gradc.walk.class_of_methods", "gradc.walk.class_of_members"
+CELLS = "gradc.walk.cells"
+
 # A call that needs more of any of these has no plan.
 MOST_REGISTERS = 64
 MOST_SLOTS = 64
