@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -80,6 +81,50 @@ def test_only_large_results_are_made_so_and_no_other_arrays() -> None:
     assert handler_of(mask) == "default_allocator"
     assert handler_of(np.empty(100_000)) == "default_allocator"
     assert handler_of(numbers + 1) == "default_allocator"
+
+
+def test_who_sets_a_handler_keeps_it() -> None:
+    name = ctypes.create_string_buffer(b"theirs")
+    usual = layout.usual_memory()
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    theirs = ctypes.create_string_buffer(ctypes.string_at(pointer(usual, b"mem_handler"), 168))
+    theirs[0:7] = name.raw  # type: ignore[assignment]
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype = ctypes.py_object
+    make.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    capsule = make(ctypes.addressof(theirs), b"mem_handler", None)
+    place = int(layout.addresses()[layout.PLACES["PyDataMem_SetHandler"]])
+    set_handler = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)(place)
+    before = set_handler(capsule)
+    try:
+        made = twice(X)
+        assert handler_of(made) == handler_of(np.empty(10)) == "theirs"
+        del made
+    finally:
+        set_handler(before)
+    assert handler_of(twice(X)) == "gradc"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_what_is_kept_goes_where_memory_is_short() -> None:
+    program = (
+        "import resource, numpy as np, gradc\n"
+        "from gradc_codegen.calls import result_memory\n"
+        "f = gradc.compile(lambda x: 2 * x)\n"
+        "x = np.ones(10_000_000)\n"
+        "y = x[:9_900_000]\n"
+        "for _ in range(4): f(y)\n"
+        "for _ in range(4): f(x)\n"
+        "assert result_memory.kept() == 8 * (x.size + y.size)\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + 20_000_000, -1))\n"
+        "made = f(y), f(y)\n"  # the second one where memory for x was
+        "assert result_memory.kept() == 0 and made[1].sum() == 2 * y.size\n"
+    )
+    environment = os.environ | {"GRADC_MEMORY_MB": "200"}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment, timeout=100)
 
 
 @pytest.fixture

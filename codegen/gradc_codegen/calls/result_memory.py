@@ -72,7 +72,14 @@ found:
 fresh:
   %own = load ptr, ptr %state
   %new = call ptr %own(ptr null, i64 %size)
+  %none = icmp eq ptr %new, null
+  br i1 %none, label %need, label %done
+done:
   ret ptr %new
+need:
+  call void @"gradc.memory.drop"(ptr %state, i64 0, i64 -1)
+  %again = call ptr %own(ptr null, i64 %size)
+  ret ptr %again
 }}
 
 define void @"gradc.memory.give"(ptr %state, ptr %memory, i64 %size) {{
@@ -112,20 +119,55 @@ begin:
   %next.at = getelementptr i64, ptr %state, i64 {_NEXT}
   %next = load i64, ptr %next.at
   %first = getelementptr i64, ptr %state, i64 {_FIRST}
+  %own = getelementptr {{ptr, i64}}, ptr %first, i64 %next
+  %own.size = getelementptr {{ptr, i64}}, ptr %own, i64 0, i32 1
+  %own.held = load i64, ptr %own.size
+  %taken = icmp ne i64 %own.held, 0
+  %before = load i64, ptr %sum
+  %with = add i64 %before, %size
+  %much = icmp ugt i64 %with, %most
+  %full = or i1 %taken, %much
+  br i1 %full, label %room, label %put
+room:
+  ; the block that is next goes in any case, and those behind it until there is room
+  call void @"gradc.memory.drop"(ptr %state, i64 %next, i64 %size)
+  br label %put
+put:
+  store ptr %memory, ptr %own
+  store i64 %size, ptr %own.size
+  %all = load i64, ptr %sum
+  %now = add i64 %all, %size
+  store i64 %now, ptr %sum
+  %following = add i64 %next, 1
+  %then = urem i64 %following, {_BLOCKS}
+  store i64 %then, ptr %next.at
+  ret void
+}}
+
+define internal void @"gradc.memory.drop"(ptr %state, i64 %begin, i64 %wanted) {{
+entry:
+  %free.at = getelementptr i64, ptr %state, i64 {_GIVE}
+  %free = load ptr, ptr %free.at
+  %most.at = getelementptr i64, ptr %state, i64 {_MOST}
+  %most = load i64, ptr %most.at
+  %sum = getelementptr i64, ptr %state, i64 {_KEPT}
+  %first = getelementptr i64, ptr %state, i64 {_FIRST}
+  %all = icmp eq i64 %wanted, -1
   br label %look
 look:
-  %i = phi i64 [0, %begin], [%more, %on]
-  %number = add i64 %next, %i
+  %i = phi i64 [0, %entry], [%more, %on]
+  %number = add i64 %begin, %i
   %which = urem i64 %number, {_BLOCKS}
   %block = getelementptr {{ptr, i64}}, ptr %first, i64 %which
   %place = getelementptr {{ptr, i64}}, ptr %block, i64 0, i32 1
   %held = load i64, ptr %place
   %there = icmp ne i64 %held, 0
-  %is.next = icmp eq i64 %i, 0
+  %is.first = icmp eq i64 %i, 0
   %before = load i64, ptr %sum
-  %with = add i64 %before, %size
+  %with = add i64 %before, %wanted
   %much = icmp ugt i64 %with, %most
-  %goes = or i1 %is.next, %much
+  %needed = or i1 %much, %all
+  %goes = or i1 %is.first, %needed
   %drops = and i1 %there, %goes
   br i1 %drops, label %drop, label %on
 drop:
@@ -138,18 +180,8 @@ drop:
 on:
   %more = add i64 %i, 1
   %left = icmp ult i64 %more, {_BLOCKS}
-  br i1 %left, label %look, label %put
-put:
-  %own = getelementptr {{ptr, i64}}, ptr %first, i64 %next
-  store ptr %memory, ptr %own
-  %own.size = getelementptr {{ptr, i64}}, ptr %own, i64 0, i32 1
-  store i64 %size, ptr %own.size
-  %all = load i64, ptr %sum
-  %now = add i64 %all, %size
-  store i64 %now, ptr %sum
-  %following = add i64 %next, 1
-  %then = urem i64 %following, {_BLOCKS}
-  store i64 %then, ptr %next.at
+  br i1 %left, label %look, label %end
+end:
   ret void
 }}
 """
