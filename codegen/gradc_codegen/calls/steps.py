@@ -25,6 +25,9 @@ MOST_REGISTERS = 64
 MOST_SLOTS = 64
 MOST_HELD = 64
 
+# The memory of results of so many bytes is kept when they are gone: :mod:`result_memory`.
+LARGE_RESULT = 1 << 18
+
 
 class Head(IntEnum):
     """The words before a plan's steps; the names of keyword arguments follow."""
@@ -117,3 +120,5 @@ class Cell(IntEnum):
     SCRATCH = 2  # the address of the scratch that calls share
     SCRATCH_BYTES = 3
     SCRATCH_TAKEN = 4  # its address while a call has it
+    MEMORY = 5  # NumPy's handler that keeps the memory of large results, or 0
+    USUAL_MEMORY = 6  # the handler that is in force unless somebody has set one

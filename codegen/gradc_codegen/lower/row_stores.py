@@ -51,7 +51,7 @@ class RowStores:
     def takes(self, dtype: DType) -> bool:
         """Whether rows of a dtype can be written so, in the lanes at hand."""
         writer = self._writer
-        return dtype.is_float and writer.lanes % SIDE == 0
+        return dtype is not DType.BOOL and writer.lanes % SIDE == 0
 
     def add(
         self,
