@@ -13,6 +13,7 @@ import os
 import platform
 import sys
 import types
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,24 +83,28 @@ _OBJECTS: dict[str, object] = {
     "numpy.True": np.True_,
     "numpy.False": np.False_,
 }
-_NEW_ARRAY, _SET_HANDLER, _MOVE = "PyArray_New", "PyDataMem_SetHandler", "memmove"
+_NEW_ARRAY, _SET_HANDLER, _OF_C = "PyArray_New", "PyDataMem_SetHandler", ("memmove", "memcmp")
 # Where each address stands in the table that the code is given.
 PLACES = {
     name: place
-    for place, name in enumerate((*_FUNCTIONS, *_OBJECTS, _NEW_ARRAY, _SET_HANDLER, _MOVE))
+    for place, name in enumerate((*_FUNCTIONS, *_OBJECTS, _NEW_ARRAY, _SET_HANDLER, *_OF_C))
 }
 
 
 @functools.cache
 def addresses() -> Array:
     """Return the addresses of functions and objects, in the order of :data:`PLACES`."""
-    functions = [getattr(ctypes.pythonapi, name) for name in _FUNCTIONS]
+
+    def addresses_in(library: ctypes.CDLL, names: Sequence[str]) -> Iterator[int]:
+        for name in names:
+            yield ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+
     found = [
-        *(ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions),
+        *addresses_in(ctypes.pythonapi, _FUNCTIONS),
         *map(id, _OBJECTS.values()),
         _numpy_function(_API_NEW),
         _numpy_function(_API_SET_HANDLER),
-        ctypes.cast(_c_library().memmove, ctypes.c_void_p).value or 0,
+        *addresses_in(_c_library(), _OF_C),
     ]
     return np.array(found, np.int64)
 

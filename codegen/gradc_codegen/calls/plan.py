@@ -109,6 +109,14 @@ class Plan:
         """Go on if two registers are one object, or if they are not."""
         self._step(Step.ALIKE if same else Step.UNLIKE, one, other)
 
+    def same_elements(self, register: int, elements: Array) -> None:
+        """Go on if a register is a contiguous array with the bytes of another, and its shape."""
+        dtype, shape = self._object(elements.dtype), elements.shape
+        address = self._numbers(elements)
+        self._step(
+            Step.SAME_ELEMENTS, register, address, dtype, len(shape), elements.nbytes, *shape
+        )
+
     def is_true(self, function: Any) -> None:
         """Go on if a function without parameters returns True."""
         self._step(Step.IS_TRUE, self._object(function))

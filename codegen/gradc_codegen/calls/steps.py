@@ -55,6 +55,7 @@ class Step(IntEnum):
     EQUAL = 27  # register, object: it is of this object's very class, and equals it
     ALIKE = 28  # register, register: both are one object
     UNLIKE = 29  # register, register: they are two objects
+    SAME_ELEMENTS = 38  # register, address of the elements, dtype, rank, bytes, sizes…
     # parts of nests
     DICT_ITEMS = 8  # register, count, then keys as they were written, each with the part's register
     LENGTH_OF_LIST = 9  # register, length
