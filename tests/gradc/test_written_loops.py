@@ -20,7 +20,14 @@ PROGRAMS = [
         importlib.import_module(f"tests.written_loops.{module.name}"), "PROGRAMS", []
     )
 ]
-for module in ("conditions", "names", "renamed_objects", "shared_objects", "statements"):
+for module in (
+    "conditions",
+    "comprehensions",
+    "names",
+    "renamed_objects",
+    "shared_objects",
+    "statements",
+):
     importlib.import_module(f"tests.written_loops.{module}")
 # Which of two costs is less turns on rounding once both are at their minimum: plain NumPy moves by
 # 4e-9 too when one input changes by its last bit.
