@@ -143,6 +143,8 @@ def _nest(value: Any, leaves: list[Any], depth: int) -> Nest:
     if has_attributes(value):
         found = attributes(value)
         return Nest("object", (kind, *found), _nests(found.values(), leaves, depth))
+    if hasattr(kind, "__gradc_stands_in__"):
+        raise NotUniform(f"it gives {value.path} another name")
     return Nest("fixed", value)
 
 

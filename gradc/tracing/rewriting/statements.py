@@ -27,6 +27,7 @@ from gradc.tracing.rewriting.names import (
     handles_errors,
     has_jump,
     has_return,
+    indexed,
     mentions,
     own_nodes,
     suspends,
@@ -337,6 +338,7 @@ class Statements:
         heads = [node.target] if isinstance(node, ast.For) else [node.test]
         inside, in_rest = mentions([*heads, *node.body]), mentions(node.orelse)
         appended, handles = appended_only([*heads, *node.body]), handles_errors(node.body)
+        by_index = indexed([*heads, *node.body])
         if isinstance(node, ast.For):
             visited = self._expressions.visit(node.iter)
         else:
@@ -352,6 +354,7 @@ class Statements:
             handled=place.handled,
             handles=handles,
             appended=appended,
+            indexed=by_index,
         )
         if isinstance(node, ast.For):
             item = at(part_of(name, "item"), node.iter)
