@@ -185,6 +185,8 @@ class Loop(_Chooser):
             yield from self.taken(choice)
             variables = dict(zip(self.site.names, choice.joined()))
             self.flags = tuple(variables[name] for name in self.site.leaving)
+            if True in map(truth, self.flags):  # this step leaves it, where none before has
+                break
         self.give(variables | self.gone(variables), ends=True)
         yield
 
