@@ -94,6 +94,6 @@ class StackedList:
         self._refuse()
 
     __add__ = __radd__ = __mul__ = __rmul__ = __iadd__ = __imul__ = __delitem__ = _refuse
-    __eq__ = __lt__ = __gt__ = __le__ = __ge__ = _refuse  # type: ignore[assignment]
-    __contains__ = __reversed__ = __array__ = __repr__ = _refuse  # type: ignore[assignment]
+    __eq__ = __lt__ = __gt__ = __le__ = __ge__ = _refuse
+    __contains__ = __reversed__ = __array__ = __repr__ = _refuse
     __hash__ = None  # type: ignore[assignment]
