@@ -150,7 +150,17 @@ class Checkout:
         places = os.pathsep.join(map(str, (root, root / "ir", root / "codegen")))
         one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self._process = subprocess.Popen(
-            [sys.executable, "-P", __file__, "--serve", str(root), "--core", str(core), "--cpus", cpu],
+            [
+                sys.executable,
+                "-P",
+                __file__,
+                "--serve",
+                str(root),
+                "--core",
+                str(core),
+                "--cpus",
+                cpu,
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

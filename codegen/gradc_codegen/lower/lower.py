@@ -48,7 +48,6 @@ from gradc_codegen.nest.strips import bound_by
 from gradc_codegen.scalar.lower_scalar import lower_scalar
 from gradc_codegen.schedule.lanes import functions_among, functions_in
 from gradc_codegen.schedule.schedule import schedule
-from gradc_codegen.schedule.straight.registers import machine_for
 from gradc_codegen.storage.buffers import plan
 from gradc_codegen.storage.storage import Plan
 from gradc_codegen.text.indices import Lane
@@ -77,7 +76,7 @@ def lower_nest(
     ``has_runner``: whether the kernel is told, by one argument more, what runs its tasks.
     """
     signature = Signature.of(nest.function)
-    module = Module(name, machine_for(nest, machine), has_runner)
+    module = Module(name, machine, has_runner)
     made = plan(nest)
     FunctionLowering(module, name, nest, made, signature, symbols_of(nest)).main()
     write_worksize(module, nest, made, signature)

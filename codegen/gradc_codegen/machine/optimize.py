@@ -215,7 +215,6 @@ def _with_attributes(text: str, how: Effort, target: Target, attributes: str) ->
     """Return a text whose functions have their attributes."""
     width, told = machine_of(target).vector_bytes, _narrow_attributes(text, target)
 
-
     def define(match: re.Match[str]) -> str:
         head = match[1]
         apart = how.keep_apart and head.startswith("define internal ")

@@ -96,8 +96,8 @@ def shared_of(function: str, machine: Machine) -> Shared | None:
         declared[name] = f"declare {head[1]}{outside}({given}) {_KNOWN}"
         opened = f"define {head[1]}{name}({head[2]})"
         whole = whole.replace(head[0], opened).replace(f"{name}(", f"{outside}(")
-    head = [NARROW] * machine.is_narrow
-    text = "\n".join([*head, whole, *body.declarations, ""])
+    first = [NARROW] * machine.is_narrow
+    text = "\n".join([*first, whole, *body.declarations, ""])
     return Shared(tuple(rare.values()), declared, text)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -103,7 +103,6 @@ class Machine:
         if self.is_wide:
             return 64
         return 32 if self.permutes else 16
-
 
     @property
     def narrow(self) -> Machine:
