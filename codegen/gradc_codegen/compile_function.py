@@ -150,8 +150,9 @@ class Compilation:
         from gradc_codegen.schedule.straight.registers import machine_for
 
         machine = machine_of(target(self.cpu, self.triple), self.splits, self.is_small)
-        used = machine_for(self.nest, machine)
-        return lower_nest(self.nest, self.name, used, self.has_runner)
+        text = lower_nest(self.nest, self.name, machine, self.has_runner)
+        used = machine_for(self.nest, machine, text)
+        return text if used is machine else lower_nest(self.nest, self.name, used, self.has_runner)
 
     @property
     def assembly(self) -> str:

@@ -19,6 +19,7 @@ from gradc_codegen.machine import elf_loader
 from gradc_codegen.machine.symbol_names import names_of
 from gradc_codegen.target.llvm_lock import LOCK
 from gradc_codegen.target.target import machine_of, target
+from gradc_codegen.text.module import NARROW
 from gradc_codegen.threads import pool
 from gradc_ir.core import foreign
 from gradc_ir.errors import VerifyError
@@ -179,7 +180,9 @@ def _shared(function: str, outside: str) -> LoadedModule:
         from gradc_codegen.math.shared import OUTSIDE, shared_of  # what is kept does without
 
         machine = machine_of(target("native"))
-        found = shared_of(function, machine.narrow if outside == OUTSIDE[True] else machine)
+        found = shared_of(
+            function, machine.keeping_to(NARROW) if outside == OUTSIDE[True] else machine
+        )
         assert found is not None
         return found.text
 

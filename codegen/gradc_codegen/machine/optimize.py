@@ -27,7 +27,7 @@ from gradc_codegen.target.target import (
     asking,
     machine_of,
 )
-from gradc_codegen.text.module import AS_WRITTEN, NARROW, PLAIN_LOOP
+from gradc_codegen.text.module import AS_WRITTEN, NARROW, PLAIN_LOOP, UNMASKED
 from gradc_ir.classes.quick import dataclass
 from gradc_ir.errors import ExportError, VerifyError
 
@@ -40,13 +40,6 @@ SMALL_ATTRIBUTES = "optsize"
 
 # … of a module that keeps to registers of 32 bytes
 _NARROW_ATTRIBUTES = ' "prefer-vector-width"="256" "min-legal-vector-width"="256"'
-# Numbers that are alone are chosen by branches where there are no registers of truth values, which
-# take as long to fill as several additions and survive no call. Nor does any of the registers that
-# come along with these: what chooses and calls does without both.
-_CHOICE = re.compile(r" = select i1 \S+ (?:double|float) ")
-_CALL = re.compile(r" = call [^@\n]*@gradc\.")
-_FUNCTION_OF_MATH = re.compile(r"\ndefine internal [^@\n]*@gradc\.")
-_FEWEST_CHOICES = 1 / 50  # of the lines
 
 # Attributes are added to the text: llvmlite 0.47 puts those added to a function on its result.
 # A literal beginning is found at once, the beginnings of all lines one by one.
@@ -203,12 +196,9 @@ def parse(
 
 def _narrow_attributes(text: str, target: Target) -> str:
     """Return what is told of the functions of a text for the registers that they use."""
-    if NARROW not in text:
-        return ""
-    own = _FUNCTION_OF_MATH.split(text, 1)[0]  # which all come behind
-    if not _CALL.search(own) or len(_CHOICE.findall(own)) < _FEWEST_CHOICES * own.count("\n"):
-        return _NARROW_ATTRIBUTES
-    return f' "target-features"="{f"{target.features},-avx512f".lstrip(",")}"'
+    if UNMASKED in text:
+        return f' "target-features"="{f"{target.features},-avx512f".lstrip(",")}"'
+    return _NARROW_ATTRIBUTES if NARROW in text else ""
 
 
 def _with_attributes(text: str, how: Effort, target: Target, attributes: str) -> str:

@@ -51,7 +51,7 @@ class Shared(NamedTuple):
 
 def without_shared(text: str, machine: Machine) -> str:
     """Return the text of a module that calls what is shared outside."""
-    machine = machine.narrow if NARROW in text else machine
+    machine = machine.keeping_to(NARROW) if NARROW in text else machine
     for function in dict.fromkeys(_functions(text)):
         shared = shared_of(function, machine)
         if shared is None or any(f"{block}\n" not in text for block in shared.blocks):
@@ -96,10 +96,9 @@ def shared_of(function: str, machine: Machine) -> Shared | None:
         declared[name] = f"declare {head[1]}{outside}({given}) {_KNOWN}"
         opened = f"define {head[1]}{name}({head[2]})"
         whole = whole.replace(head[0], opened).replace(f"{name}(", f"{outside}(")
-    first = [NARROW] * machine.is_narrow
-    text = "\n".join([*first, whole, *body.declarations, ""])
+    text = "\n".join([machine.keeps_to, whole, *body.declarations, ""])
     return Shared(tuple(rare.values()), declared, text)
 
 
 def _outside(name: str, machine: Machine) -> str:
-    return name.replace(_OWN, f"@{OUTSIDE[machine.is_narrow]}.", 1)
+    return name.replace(_OWN, f"@{OUTSIDE[bool(machine.keeps_to)]}.", 1)
