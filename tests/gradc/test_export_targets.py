@@ -86,7 +86,18 @@ def printed(machine: Machine, code: Path) -> str:
     assert done.returncode == 0, done.stderr
     environment = {**os.environ, "WINEDEBUG": "-all"}
     command = [*machine.emulator, "./m.exe"]
-    done = subprocess.run(command, cwd=code.parent, capture_output=True, text=True, env=environment)
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, cwd=code.parent, capture_output=True, text=True, env=environment
+        )
+
+    done = run()
+    if machine.emulator == ("wine",) and done.returncode == 1 and not done.stdout:
+        # Wine itself ends so, before the program's first line, where the server of another
+        # program was just leaving.
+        subprocess.run(["wineserver", "-w"], check=True, timeout=120)
+        done = run()
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
