@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from gradc_codegen.text.entry import Entry
-from gradc_codegen.text.indices import Lane, is_number, is_vector, varies
+from gradc_codegen.text.indices import Lane, first_lanes, is_number, is_vector, varies
 from gradc_codegen.text.module import Module
 from gradc_codegen.text.stack import Stack
 from gradc_ir.core.sizes import Size
@@ -191,6 +191,8 @@ class Writer:
 
     def below(self, count: str) -> str:
         """Return the mask of as many lanes as are left."""
+        if is_number(count):
+            return first_lanes(int(count), self.lanes)
         type_ = self.type_of("i64", True)
         left = self.spread(count, "i64")
         return self.emit_vector(f"icmp slt {type_} {self._lanes()}, {left}")
