@@ -373,7 +373,9 @@ _MOST_TAIL = 4
 def _refuse_in(changed: Container[int], path: str, values: Iterable[Any]) -> None:
     for value in values:
         if any([id(each) in changed for each in changeable(value)]):
-            raise NotUniform(f"it gives another name, in {path}, to what it changes or all steps have")
+            raise NotUniform(
+                f"it gives another name, in {path}, to what it changes or all steps have"
+            )
 
 
 def _unchanged(before: Any, now: Any) -> bool:
