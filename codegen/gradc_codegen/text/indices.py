@@ -41,9 +41,3 @@ def is_number(text: str) -> bool:
 def first_lanes(count: int, lanes: int) -> str:
     """Return the mask of the first lanes."""
     return f"<{', '.join(f'i1 {str(lane < count).lower()}' for lane in range(lanes))}>"
-
-
-def known_lanes(mask: str, lanes: int) -> int | None:
-    """Return how many lanes a mask has, the first ones, if that is known now."""
-    count = mask.count("true")
-    return count if mask == first_lanes(count, lanes) else None

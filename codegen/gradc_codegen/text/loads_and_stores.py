@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradc_codegen.text.indices import Lane, known_lanes, varies
+from gradc_codegen.text.indices import Lane, varies
 from gradc_codegen.text.module import MEMORY, suffix
 from gradc_codegen.text.writer import Writer
 from gradc_ir.classes.named import NamedTuple
@@ -143,8 +143,7 @@ class Memory:
             pointer = self.pointer(base, position.origin, dtype, used is None)
             if used is None:
                 return _Lanes(f"ptr {pointer}", f"{lanes}.p0", "")
-            first = known_lanes(used, writer.lanes)
-            return _Lanes(f"ptr {pointer}", f"{lanes}.p0", f"{flags} {used}", first)
+            return _Lanes(f"ptr {pointer}", f"{lanes}.p0", f"{flags} {used}", writer.first)
         # lanes that do not count may have any position
         pointers = f"{writer.type_of('ptr', True)} {self._pointers(base, position, dtype)}"
         used = writer.mask or "splat (i1 true)"

@@ -40,6 +40,8 @@ class Writer:
     mask: str | None = None
     # under the mask of a loop's last lanes, how many these are
     left = ""
+    # and as a number, where it is known now and the mask has these lanes alone
+    first: int | None = None
 
     def __init__(self, module: Module, symbols: dict[str, str]) -> None:
         self.module = module
@@ -200,12 +202,12 @@ class Writer:
     @contextmanager
     def in_lanes(self, lanes: int, mask: str | None = None) -> Iterator[None]:
         """Write what runs in lanes; the mask says which of them count."""
-        before = self.lanes, self.mask
-        self.lanes, self.mask = lanes, mask
+        before = self.lanes, self.mask, self.first
+        self.lanes, self.mask, self.first = lanes, mask, None
         self.open()
         yield
         self.close()
-        self.lanes, self.mask = before
+        self.lanes, self.mask, self.first = before
 
     def masked(self, condition: str) -> str:
         """Return the mask of the lanes that count and where a condition holds too."""
@@ -417,6 +419,8 @@ class Writer:
             with self.in_lanes(lanes):
                 mask = self.below(left)
         with self.in_lanes(lanes, mask):
+            if left is not None and is_number(left):
+                self.first = min(max(int(left), 0), lanes)
             yield
 
     def whole_blocks(self, start: str, end: str, block: int) -> str:
