@@ -85,6 +85,37 @@ def digamma_difference(out: Value, x: Value, m: Value) -> Partials:
     return [lambda: slope - build.zeta(2, x), lambda: slope]
 
 
+@partials(ops.sin_sum)
+def sin_sum(out: Value, x: Value, y: Value) -> Partials:
+    """sin(x + y)."""
+    return [lambda: build.cos_sum(x, y)] * 2
+
+
+@partials(ops.cos_sum)
+def cos_sum(out: Value, x: Value, y: Value) -> Partials:
+    """cos(x + y)."""
+    return [lambda: -build.sin_sum(x, y)] * 2
+
+
+@partials(ops.sin_difference)
+def sin_difference(out: Value, x: Value, y: Value) -> Partials:
+    """sin(x + y) - sin(x)."""
+    return [lambda: build.cos_difference(x, y), lambda: build.cos_sum(x, y)]
+
+
+@partials(ops.cos_difference)
+def cos_difference(out: Value, x: Value, y: Value) -> Partials:
+    """cos(x + y) - cos(x)."""
+    return [lambda: -build.sin_difference(x, y), lambda: -build.sin_sum(x, y)]
+
+
+@partials(ops.tan_difference)
+def tan_difference(out: Value, x: Value, y: Value) -> Partials:
+    """tan(x + y) - tan(x), of which the derivative is tan(x + y)**2 - tan(x)**2."""
+    over = 1 / build.cos_sum(x, y)
+    return [lambda: out * (build.sin_sum(x, y) * over + build.tan(x)), lambda: over * over]
+
+
 # (arctanh(s) / s - 1) / s**2 as a polynomial in s**2 up to 1/25, and the derivative of
 # log(expm1(t) / t), less 1/2 and over t, as one in t**2 up to 1; both at Chebyshev's points
 _ARCTANH = (

@@ -60,7 +60,7 @@ def factors(function: Function, dtype: DType) -> list[np.ndarray]:
     return [np.asarray(random.normal(size=shape), dtype.numpy) for shape in shapes]
 
 
-@pytest.mark.parametrize("length", [1, 2, 10, 35])
+@pytest.mark.parametrize("length", [1, pytest.param(2, marks=pytest.mark.slow), 10, 35])
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_schedule_has_the_bits_of_the_interpreter(spec: str, length: int) -> None:
     dtype = DType.F32 if length == 10 else DType.F64

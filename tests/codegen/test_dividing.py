@@ -55,7 +55,16 @@ def of_two(x: Any, y: Any) -> Any:
     return np.sum((x[1:] - y[:-1]) ** 2)
 
 
-DIVIDED = [valley, steps, curvature, behind_the_first, far_apart, of_two]
+def weighed(x: Any, w: Any) -> Any:
+    return np.sum(w[1:] * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def around(x: Any, w: Any) -> Any:
+    return np.sum(w[1:-1] * (x[2:] - x[:-2]) ** 2)
+
+
+RECOVERED = [weighed, around]
+DIVIDED = [valley, steps, curvature, behind_the_first, far_apart, of_two, *RECOVERED]
 FUNCTIONS = [*DIVIDED, with_its_size]
 
 
@@ -92,6 +101,28 @@ def test_known_sizes(function: Callable[..., Any], size: int) -> None:
     kernel = Kernel(graph, compile_module(lower_nest(schedule(graph), "test")), "test")
     for found, want in zip(kernel(arguments), interpret(graph, arguments), strict=True):
         assert_same_bits(found, want)
+
+
+@pytest.mark.parametrize("function", RECOVERED)
+@pytest.mark.parametrize("size", [100, symbol("n")])
+def test_what_is_not_finite_is_recovered_in_every_window(
+    function: Callable[..., Any], size: Size
+) -> None:
+    """A result that is made a second time, beside the others, is the same."""
+    graph = graph_of(function, size)
+    assert "recover" in {node.op.name for node in graph.nodes}
+    kernel = Kernel(graph, compile_module(lower_nest(schedule(graph), "test")), "test")
+    random = np.random.default_rng(5)
+    for _ in range(20):
+        extremes = [0.0, -0.0, 1e-200, 1e200, -1e300, 5e-324, np.inf, -np.inf, np.nan, 1.0]
+        arguments = [
+            np.where(
+                random.random(100) < 0.2, random.choice(extremes, 100), random.normal(size=100)
+            )
+            for _ in graph.params
+        ]
+        for found, want in zip(kernel(arguments), interpret(graph, arguments), strict=True):
+            assert_same_bits(found, want)
 
 
 @pytest.mark.parametrize("function", DIVIDED)

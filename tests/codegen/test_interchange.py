@@ -139,7 +139,7 @@ def assert_same(function: Function, given: list[Any]) -> None:
 
 
 @pytest.mark.usefixtures("eager")
-@pytest.mark.parametrize("n", [200, 4096 + 40, 3 * 4096 + 33])
+@pytest.mark.parametrize("n", [200, pytest.param(4096 + 40, marks=pytest.mark.slow), 3 * 4096 + 33])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_bits_are_those_of_whole_arrays(program: Any, n: int) -> None:
     function = gradient(program, STEPS, n)

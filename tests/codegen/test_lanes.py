@@ -48,25 +48,20 @@ class Inside(Choices):
 WAYS = {"outside": Outside(), "inside": Inside(), "nowhere": WithoutLanes()}
 # with unknown sizes, rows are tried by themselves
 # Rows that take long to compile: what is in them is in others, or in the tests of their rooms.
-_LONG = {
-    "lstm",
-    "pharmacokinetics",
-    "pharmacokinetics_batch",
-    "arm7_hessian",
-    "arm7_hessian_batch",
-    "kalman",
-    "kalman_batch",
-    "quadrotor_jacobian_batch",
-    "arm7_jacobian_batch",
-    "pose_error_jacobian_batch",
-    "inertia_batch",
-}
+_LONG = {"lstm", "pharmacokinetics", "arm7_hessian", "kalman"}
+
+
+def _is_mapped(row: Row) -> bool:
+    """Whether a row is another one over many points, or for its derivatives."""
+    return row.name.endswith(("_batch", "_jacobian"))
+
+
 EACH_ROW = [
     pytest.param(
         row,
         dtype,
         id=f"{row.name}-{dtype}",
-        marks=[pytest.mark.slow] if row.name in _LONG or dtype == "f32" else [],
+        marks=[pytest.mark.slow] * (row.name in _LONG or dtype == "f32" or _is_mapped(row)),
     )
     for row in ROWS
     for dtype in row.dtypes

@@ -16,8 +16,12 @@ def _in_double(function: Callable[..., Any], *arrays: Array) -> Any:
     return np.asarray(function(*(a.astype(np.float64) for a in arrays))).astype(arrays[0].dtype)
 
 
-def _difference(function: Callable[..., Array], x: Array, step: Array) -> Array:
-    return (function(x.astype(float) + step) - function(x.astype(float))).astype(x.dtype)
+def _difference(function: Callable[..., Array], x: Array, step: Array, wide: type = float) -> Array:
+    return (function(x.astype(wide) + step) - function(x.astype(wide))).astype(x.dtype)
+
+
+def _of_sum(function: Callable[..., Array], x: Array, y: Array) -> Array:
+    return function(x.astype(np.longdouble) + y).astype(x.dtype)
 
 
 def _log_mixture(*operands: Array) -> Array:
@@ -30,6 +34,11 @@ COMPOSED: dict[str, Callable[..., Any]] = {
     "log_poch": lambda x, m: _difference(scipy.special.gammaln, x, m),
     "digamma_difference": lambda x, m: _difference(scipy.special.psi, x, m),
     "log_mixture": _log_mixture,
+    "sin_sum": partial(_of_sum, np.sin),
+    "cos_sum": partial(_of_sum, np.cos),
+    "sin_difference": partial(_difference, np.sin, wide=np.longdouble),
+    "cos_difference": partial(_difference, np.cos, wide=np.longdouble),
+    "tan_difference": partial(_difference, np.tan, wide=np.longdouble),
     "geometric_sum": partial(_in_double, lambda x, y: np.expm1(y * np.log1p(x)) / x),
     "power_mean": partial(
         _in_double, lambda x, y, p, w, c: (c * (w * x**p + (1 - w) * y**p)) ** (1 / p)

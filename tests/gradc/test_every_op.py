@@ -45,6 +45,7 @@ ELEMENTWISE = [op for op in OPS if op.is_elementwise]
 # near its zero the result is a difference of rounded numbers of the operands' size
 CANCELLING = {
     *("log_mixture", "logaddexp", "logsumexp", "lgamma", "log_poch", "digamma_difference"),
+    *("sin_sum", "cos_sum", "sin_difference", "cos_difference"),
 }
 USES = [(op, dtype) for op in OPS for dtype in DTYPES if cases(op, dtype)]
 FLOAT_USES = [(op, dtype) for op, dtype in USES if dtype in FLOATS]

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradc_codegen.calls import cells
+from gradc_codegen.calls.result_memory import keep_results
 from gradc_codegen.calls.steps import (
+    LARGE_RESULT,
     MOST_HELD,
     MOST_REGISTERS,
     MOST_SLOTS,
@@ -258,6 +260,8 @@ class Plan:
             if layout.outputs[i][1]:
                 self._step(Step.DROP, i)
         cells.keep_scratch(layout.scratch)
+        if any(_bytes(type_, shape) >= LARGE_RESULT for type_, shape in layout.outputs):
+            keep_results()
 
     def push(self, output: int) -> None:
         """Put an output on the stack of results."""

@@ -16,7 +16,7 @@ from gradc_ir.core.op import Op
 
 MOST_RECOMPUTED_OPS = 8
 # … of what is read from arguments alone, which saves an array of its own
-_MOST_FROM_ARGUMENTS = 16
+MOST_FROM_ARGUMENTS = 16
 _MOST_READINGS = 8
 # Alternatives are weighed for labels with at least this share of the largest volume …
 _WORTH_WEIGHING = 0.4
@@ -61,7 +61,7 @@ class Choices:
         readings: how many elements that are kept it reads.
         kept: how many arrays of statements these are of.
         """
-        most = MOST_RECOMPUTED_OPS if kept else _MOST_FROM_ARGUMENTS
+        most = MOST_RECOMPUTED_OPS if kept else MOST_FROM_ARGUMENTS
         if node.op is COPY or operations > most or readings > _MOST_READINGS:
             return False
         # keeping one array is cheaper than keeping several

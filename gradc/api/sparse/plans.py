@@ -18,6 +18,7 @@ from gradc.calls.signature import Bound, Wrt, leaves_of
 from gradc.calls.sparse_preconditions import check_matrix, check_sizes, only_leaf
 from gradc.requests.options import Options
 from gradc.requests.request import Request
+from gradc.runtime.collector import collector_paused
 from gradc.runtime.derivative_pattern import (
     Made,
     Making,
@@ -28,7 +29,7 @@ from gradc.runtime.derivative_pattern import (
 )
 from gradc.runtime.prepared import Prepared
 from gradc.runtime.quick_call import Call
-from gradc.runtime.specialize import collector_paused, working
+from gradc.runtime.specialize import working
 from gradc.scopes import scopes_key
 from gradc.sparsity.compression import seeds
 from gradc.sparsity.placement import Placement

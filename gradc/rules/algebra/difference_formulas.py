@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 
 from gradc.rules.algebra.cancellation import sign
 from gradc.rules.algebra.factors import Product, whole
@@ -201,36 +200,29 @@ def arctangents(a: Side, b: Side, delta: Product) -> Product | None:
     return whole(build.arctan2(across, along))
 
 
-def _half_angles(b: Side, delta: Product) -> tuple[Value, Value, Value]:
-    """Return the sine of half the difference, and sine and cosine of the mean, not rounded."""
-    half = delta.times(Fraction(1, 2)).value(b.value)
-    sine, cosine = build.sin(half), build.cos(half)
-    x = b.operands[0]
-    return (
-        sine,
-        build.sin(x) * cosine + build.cos(x) * sine,
-        build.cos(x) * cosine - build.sin(x) * sine,
-    )
+def _base_and_moved(a: Side, b: Side, delta: Product) -> tuple[Value, Product, int]:
+    """Return the argument of fewer terms, what leads from it to the other, and the sign of that."""
+    if len(a.polynomial.terms) < len(b.polynomial.terms):
+        return a.operands[0], delta.negated, -1
+    return b.operands[0], delta, 1
 
 
 def sines(a: Side, b: Side, delta: Product) -> Product | None:
-    """Return 2 * sin(delta / 2) * cos(b + delta / 2), the cosine taken apart."""
-    half, _, cosine = _half_angles(b, delta)
-    return whole(half).times(2) * whole(cosine)
+    """Return the difference of sines, whose derivatives are such, or functions of a sum."""
+    x, moved, sign = _base_and_moved(a, b, delta)
+    return whole(build.sin_difference(x, moved.value(b.value))).times(sign)
 
 
 def cosines(a: Side, b: Side, delta: Product) -> Product | None:
-    """Return -2 * sin(delta / 2) * sin(b + delta / 2), the sine taken apart."""
-    half, sine, _ = _half_angles(b, delta)
-    return whole(half).times(-2) * whole(sine)
+    """Return the difference of cosines."""
+    x, moved, sign = _base_and_moved(a, b, delta)
+    return whole(build.cos_difference(x, moved.value(b.value))).times(sign)
 
 
 def tangents(a: Side, b: Side, delta: Product) -> Product | None:
-    """Return sin(delta) / (cos(a) * cos(b)), cos(a) taken apart."""
-    moved, x = delta.value(b.value), b.operands[0]
-    sine, cosine = build.sin(moved), build.cos(x)
-    other = cosine * build.cos(moved) - build.sin(x) * sine
-    return whole(sine, below=(cosine, other))
+    """Return the difference of tangents."""
+    x, moved, sign = _base_and_moved(a, b, delta)
+    return whole(build.tan_difference(x, moved.value(b.value))).times(sign)
 
 
 FORMULAS: dict[str, Formula] = {

@@ -124,6 +124,11 @@ def real_functions() -> dict[str, Callable[..., Any]]:
         "log1mexp": lambda x: s.log(1 - s.exp(x)),
         "direction_cosine": lambda x, y: x / norm(x, y),
         "coth_sum": lambda x, y, t: t * (s.coth(x * t / 2) + s.coth(y * t / 2)) / 2,
+        "sin_sum": lambda x, y: s.sin(x + y),
+        "cos_sum": lambda x, y: s.cos(x + y),
+        "sin_difference": lambda x, y: s.sin(x + y) - s.sin(x),
+        "cos_difference": lambda x, y: s.cos(x + y) - s.cos(x),
+        "tan_difference": lambda x, y: s.tan(x + y) - s.tan(x),
         "geometric_sum": lambda x, y: ((1 + x) ** y - 1) / x,
         "power_mean": lambda x, y, p, w, c: (
             (c * (w * s.sympify(x) ** p + (1 - w) * s.sympify(y) ** p)) ** (1 / p)

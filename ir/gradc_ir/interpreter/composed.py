@@ -346,11 +346,51 @@ def _power_mean(x: Value, y: Value, exponent: Value, weight: Value, total: Value
     return build.select(is_plain, plain, mean)
 
 
+def _sum_and_rest(x: Value, y: Value) -> tuple[Value, Value]:
+    """Return a rounded sum and what the rounding took; where it overflows, the terms."""
+    total = x + y
+    moved = total - x
+    rest = (x - (total - moved)) + (y - moved)
+    is_number = build.lt(build.abs(total), math.inf)
+    return build.select(is_number, total, x), build.select(is_number, rest, y)
+
+
+def _sin_sum(x: Value, y: Value) -> Value:
+    total, rest = _sum_and_rest(x, y)
+    sine, cosine = build.sin(total), build.cos(total)
+    both = sine * build.cos(rest) + cosine * build.sin(rest)
+    return build.select(build.eq(rest, 0), sine, both)
+
+
+def _cos_sum(x: Value, y: Value) -> Value:
+    total, rest = _sum_and_rest(x, y)
+    return build.cos(total) * build.cos(rest) - build.sin(total) * build.sin(rest)
+
+
+def _sin_difference(x: Value, y: Value) -> Value:
+    half = 0.5 * y
+    return 2 * build.sin(half) * _cos_sum(x, half)
+
+
+def _cos_difference(x: Value, y: Value) -> Value:
+    half = 0.5 * y
+    return -2 * build.sin(half) * _sin_sum(x, half)
+
+
+def _tan_difference(x: Value, y: Value) -> Value:
+    return build.sin(y) / (build.cos(x) * _cos_sum(x, y))
+
+
 BODIES: dict[str, Callable[..., Value]] = {
     "power_mean": _power_mean,
     "geometric_sum": _geometric_sum,
     "direction_cosine": _direction_cosine,
     "log_mixture": _log_mixture,
+    "sin_sum": _sin_sum,
+    "cos_sum": _cos_sum,
+    "sin_difference": _sin_difference,
+    "cos_difference": _cos_difference,
+    "tan_difference": _tan_difference,
     "log_poch": _log_poch,
     "digamma_difference": _digamma_difference,
     "coth_sum": _coth_sum,

@@ -34,6 +34,26 @@ _composed(
     summary="(c * (w * x**p + (1 - w) * y**p))**(1 / p) of x, y, p, w and c.",
 )
 _composed(
+    "sin_sum", operands=2, domain=(REALS, REALS),
+    summary="sin(x + y) of the sum that is not rounded.",
+)
+_composed(
+    "cos_sum", operands=2, domain=(REALS, REALS),
+    summary="cos(x + y) of the sum that is not rounded.",
+)
+_composed(
+    "sin_difference", operands=2, domain=(REALS, REALS),
+    summary="sin(x + y) - sin(x), accurate for small y.",
+)
+_composed(
+    "cos_difference", operands=2, domain=(REALS, REALS),
+    summary="cos(x + y) - cos(x), accurate for small y.",
+)
+_composed(
+    "tan_difference", operands=2, domain=(Domain(-0.7, 0.7), Domain(-0.7, 0.7)),
+    summary="tan(x + y) - tan(x), accurate for small y.",
+)
+_composed(
     "geometric_sum", operands=2, domain=(greater_than(-1), REALS),
     summary="((1 + x)**y - 1) / x, y at x = 0: the sum of y powers of 1 + x.",
 )

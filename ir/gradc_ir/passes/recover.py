@@ -19,7 +19,8 @@ from gradc_ir.wide_exponents.functions import FUNCTIONS, WORDS
 _LARGE = frozenset({"power", "exp", "expm1", "exp2", "sinh", "cosh", "exp_product"})
 _TINY = frozenset({"power", "exp", "exp2", "exp_product", "sigmoid", "sigmoid_derivative",
                    "softplus"})  # fmt: skip
-_MODERATE = frozenset({"sin", "cos", "tanh", "sigmoid", "sigmoid_derivative", "erf", "erfc",
+_MODERATE = frozenset({"sin", "cos", "sin_sum", "cos_sum", "sin_difference", "cos_difference",
+                       "tanh", "sigmoid", "sigmoid_derivative", "erf", "erfc",
                        "direction_cosine", "sign"})  # fmt: skip
 # Functions that are neither large nor small where their operand is: of a large one, of a tiny one.
 _OF_LARGE = frozenset({"sqrt", "cbrt", "log", "log1p", "log2", "log10", "power", "arctan2",

@@ -8,7 +8,11 @@ rest, and reads and computes with it what both need.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gradc_codegen.nest.index_maps import own_dims
+from gradc_codegen.schedule.choices import MOST_FROM_ARGUMENTS
+from gradc_codegen.schedule.cost import operations
 from gradc_codegen.schedule.labels import Labels
 from gradc_codegen.schedule.recompute import SOURCES
 from gradc_ir import build
@@ -143,11 +147,77 @@ def _taken(value: Value, window: _Window, made: dict[Value, Value]) -> Value:
     if value.op.name == "broadcast" and not value.operands[0].type.rank:
         return build.broadcast(value.operands[0], (window.size,), ())
     if value.op.name == "pad":
-        (part,) = value.operands
-        whole = _window_of(value)
-        before = whole.start - window.start
-        if at_least(before, 0) and at_least(before + whole.size, window.size):
-            inside = maximum(0, window.size - before)
-            part = build.slice(part, (0,), (inside,), (1,))
-            return build.pad(part, (before,), (window.size,), (1,))
+        return _taken_of_pad(value, window)
+    return _slice(value, window)
+
+
+def _taken_of_pad(value: Value, window: _Window) -> Value:
+    """Return a window of a padded array: of zeros, of these and elements behind, or of elements."""
+    (part,) = value.operands
+    whole = _window_of(value)
+    zeros = whole.start - window.start
+    if at_least(zeros, window.size) or at_least(-zeros, whole.size):
+        return build.zeros_like(_slice(value, window))
+    if not at_least(zeros + whole.size, window.size):
+        return _slice(value, window)
+    is_known = at_least(zeros, 0)
+    if not (is_known or at_least(-zeros, 0)):
+        return _slice(value, window)
+    first, before = (0, zeros) if is_known else (-zeros, 0)
+    inside = _Window(first, maximum(0, window.size - before))
+
+    def moved(x: Value) -> Value:
+        return build.pad(_slice(x, inside), (before,), (window.size,), (1,))
+
+    if whole != window and _is_cheap_to_recover(part):
+        return _recovered_alone(part.node, moved)
+    return moved(part)
+
+
+def _slice(value: Value, window: _Window) -> Value:
     return build.slice(value, (window.start,), (window.size,), (1,))
+
+
+def _is_cheap_to_recover(value: Value) -> bool:
+    """Whether a value is recovered, of a few operations on arguments.
+
+    The loop of a window that does not begin with it makes it a second time then, in place of
+    reading it from an array that a loop before has written.
+    """
+    if value.op.name != "recover":
+        return False
+    count = 0
+    seen: set[Value] = set()
+    stack = [value.operands[value.node.attributes["result"]]]
+    while stack:
+        value = stack.pop()
+        if value in seen or value.op.name in SOURCES:
+            continue
+        seen.add(value)
+        own_count = operations(value.node)
+        if own_count is None:
+            return False
+        count += own_count
+        stack += value.operands
+    return count <= MOST_FROM_ARGUMENTS
+
+
+def _recovered_alone(node: Node, moved: Callable[[Value], Value]) -> Value:
+    """Return one of the results that are recovered together, of operands that are moved.
+
+    What is beside a result has no say in it; and a zero, as the padded operands make it, is kept.
+    """
+    body, own, count = (node.attributes[name] for name in ("body", "result", "guards"))
+    end = len(node.operands) - count
+    masks = node.attributes.get("guarded") or [-1] * count
+    guards = [x for x, mask in zip(node.operands[end:], masks, strict=True) if mask >> own & 1]
+    witnesses = node.attributes.get("witnesses", 0)
+    rest = node.operands[len(body.results) : end]
+    return build.apply(
+        "recover",
+        *map(moved, (node.operands[own], *rest, *guards)),
+        body=Function(body.name, body.params, [body.results[own]], names=body.names),
+        result=0,
+        guards=len(guards),
+        **({"witnesses": witnesses} if witnesses else {}),
+    )

@@ -310,28 +310,20 @@ RULES: list[Rule] = [
     )(of("arctan")),
     procedure(
         "difference-of-sines",
-        "sub(sin(?x), sin(?y)) => mul(mul(sin(mul(0.5, sub(?x, ?y))), 2), "
-        "cos(mul(0.5, add(?x, ?y))))",
+        "sub(sin(?x), sin(?y)) => sin_difference(?y, sub(?x, ?y))",
         stable,
-        "close sines cancel; the sum of the angles is never rounded; beside a zero, a sum "
-        "that is exact had kept more",
+        "close sines cancel; where terms of x and y do, x - y is exact",
         on="add sub: sin",
-        loss=10.0,
-        examples=["sub(sin(add(?x, ?y)), sin(?x)) => mul(mul(sin(mul(?y, 0.5)), 2), "
-                  "sub(mul(cos(?x), cos(mul(?y, 0.5))), mul(sin(?x), sin(mul(?y, 0.5)))))"],
+        examples=["sub(sin(add(?x, ?y)), sin(?x)) => sin_difference(?x, ?y)"],
     )(of("sin")),
     procedure(
         "difference-of-cosines",
-        "sub(cos(?x), cos(?y)) => mul(mul(sin(mul(0.5, sub(?x, ?y))), -2), "
-        "sin(mul(0.5, add(?x, ?y))))",
+        "sub(cos(?x), cos(?y)) => cos_difference(?y, sub(?x, ?y))",
         stable,
-        "close cosines cancel; the sum of the angles is never rounded; beside a zero, a sum "
-        "that is exact had kept more",
+        "close cosines cancel; where terms of x and y do, x - y is exact",
         on="add sub: cos",
-        loss=10.0,
         examples=["sub(1, cos(?x)) => mul(mul(sin(mul(?x, 0.5)), 2), sin(mul(?x, 0.5)))",
-                  "sub(cos(add(?x, ?y)), cos(?x)) => mul(mul(sin(mul(?y, 0.5)), -2), "
-                  "add(mul(sin(?x), cos(mul(?y, 0.5))), mul(cos(?x), sin(mul(?y, 0.5)))))"],
+                  "sub(cos(add(?x, ?y)), cos(?x)) => cos_difference(?x, ?y)"],
     )(difference_of_cosines),
     procedure(
         "cosh-minus-one",
@@ -343,14 +335,11 @@ RULES: list[Rule] = [
     )(of("cosh")),
     procedure(
         "difference-of-tangents",
-        "sub(tan(?x), tan(?y)) => div(sin(sub(?x, ?y)), mul(cos(?x), cos(?y)))",
+        "sub(tan(?x), tan(?y)) => tan_difference(?y, sub(?x, ?y))",
         stable,
-        "close tangents cancel; the sum of the angles is never rounded; beside a zero, a sum "
-        "that is exact had kept more",
+        "close tangents cancel; where terms of x and y do, x - y is exact",
         on="add sub: tan",
-        loss=30.0,
-        examples=["sub(tan(add(?x, ?y)), tan(?x)) => div(div(sin(?y), cos(?x)), "
-                  "sub(mul(cos(?x), cos(?y)), mul(sin(?x), sin(?y))))"],
+        examples=["sub(tan(add(?x, ?y)), tan(?x)) => tan_difference(?x, ?y)"],
     )(of("tan")),
     difference_of_squares,
     difference_of_products,
