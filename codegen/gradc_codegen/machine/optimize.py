@@ -84,12 +84,13 @@ _STRIDE = re.compile(r" = mul (?:nsw |nuw )*i64 %\S+ %")
 class Effort:
     """How hard LLVM tries: levels of its pipeline and code generator, and what to leave out.
 
+    ``pipeline``: 0 only inlines what is always inlined, None does nothing.
     ``as_written``: whether code is emitted instruction by instruction, but for math functions.
     ``marked``: whether there are functions that are written as they are to be.
     ``is_small``: whether short code is worth more than fast code.
     """
 
-    pipeline: int
+    pipeline: int | None
     generator: int
     vectorize: bool
     unroll: bool
@@ -105,9 +106,10 @@ USUAL = Effort(
 )
 # Code without loops is nearly as it should be when it is written: more than the first level takes
 # a third of its time and gains nothing. Vectors of neighbouring numbers, the quotients and products
-# of small matrices above all, make some kernels a third faster; in long code they are few.
-STRAIGHT = replace(USUAL, pipeline=1, vectorize=False)
-SHORT = replace(STRAIGHT, vectorize=True)
+# of small matrices above all, make some kernels a third faster; in long code they are few, and the
+# first level, a third of LLVM's time, gains a twentieth.
+SHORT = replace(USUAL, pipeline=1)
+STRAIGHT = replace(USUAL, pipeline=0, generator=1, vectorize=False)
 _SHORT_MODULE = 5_000
 STRIDED = replace(USUAL, reduce_strength=False)
 MEDIUM = replace(STRIDED, unroll=False)
@@ -117,8 +119,8 @@ LARGE = Effort(
 # Without loops the machine code is the same, to a few bytes, when nothing looks at it before; and
 # when the generator takes one instruction after another, it is a tenth longer and there in half the
 # time.
-LONG = replace(LARGE, pipeline=0, as_written=True)
-HUGE = replace(LARGE, pipeline=0, generator=0)
+LONG = replace(LARGE, pipeline=None, as_written=True)
+HUGE = replace(LARGE, pipeline=None, generator=0)
 # Functions stay apart, one of each, but those that are called once; rare ones are optimised.
 SMALL = replace(USUAL, vectorize=False, unroll=False, is_small=True)
 
@@ -302,7 +304,7 @@ def _without_marks(module: llvm.ModuleRef) -> llvm.ModuleRef:
 @uses_llvm
 def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> Optimized:
     """Optimise a module in place; returns it with a fresh machine of the same effort."""
-    if how.pipeline:
+    if how.pipeline is not None:
         options = llvm.create_pipeline_tuning_options(how.pipeline)
         options.loop_vectorization = how.vectorize
         options.slp_vectorization = how.vectorize and _JOINS_NEIGHBOURS
