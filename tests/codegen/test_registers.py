@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from benchmarks.rows.idioms import labels
 from gradc.pipeline import Request, derive
 from gradc.tracing import trace
 from gradc_codegen.compile_function import Compilation
 from gradc_codegen.machine.common import with_common
 from gradc_codegen.target.target import host, machine_of
-from gradc_codegen.text.module import NARROW, Machine
+from gradc_codegen.text.module import NARROW, UNMASKED
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType, Type
 from gradc_ir.interpreter.interpret import interpret
 
-WIDE = Machine(is_wide=True, permutes=True)
 has_wide_registers = pytest.mark.skipif(
     not machine_of(host()).is_wide, reason="this machine has no registers of 64 bytes"
 )
@@ -50,6 +50,17 @@ def test_straight_code_keeps_to_short_registers() -> None:
 def test_lanes_and_whole_arrays_have_all_registers() -> None:
     assert NARROW not in text_of(gradient_of(lambda x: np.sum(np.sin(x) ** 2), 1000))
     assert NARROW not in text_of(gradient_of(lambda x: np.linalg.det(x), 40, 40))
+
+
+def test_rows_of_which_the_least_is_found_have_no_registers_of_truth_values() -> None:
+    def text_with(columns: int) -> str:
+        shapes = (16, 8), (10_000, 8), (10_000, columns)
+        types = tuple(Type(DType.F64, shape) for shape in shapes)
+        function = trace(labels.labels, types).function
+        return text_of(derive(function, Request("value_and_grad", (0,))))
+
+    assert UNMASKED in text_with(16)
+    assert NARROW not in text_with(80)
 
 
 def test_functions_that_are_written_for_wide_registers_have_them() -> None:

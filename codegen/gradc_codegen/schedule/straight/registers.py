@@ -24,8 +24,10 @@ _FEWEST_CHOICES = 1 / 40  # of the lines
 
 def machine_for(nest: LoopNest, machine: Machine, text: str) -> Machine:
     """Return a machine as the code of a nest is to use it; ``text`` is that for all of it."""
-    if not machine.is_wide or _has_vectors(nest):
+    if not machine.is_wide:
         return machine
+    if _has_vectors(nest):
+        return machine.keeping_to(UNMASKED) if _orders_short_rows(nest) else machine
     own = _FUNCTION_OF_MATH.split(text, 1)[0]  # which all come behind
     chooses = len(_CHOICE.findall(own)) > _FEWEST_CHOICES * own.count("\n")
     if chooses and _CALL.search(own):
@@ -34,6 +36,22 @@ def machine_for(nest: LoopNest, machine: Machine, text: str) -> Machine:
     if _CALL_OF_MANY.search(own) and _ONLY_OF_WIDE not in text:
         return machine.keeping_to(NARROW)
     return machine
+
+
+def _orders_short_rows(nest: LoopNest) -> bool:
+    """Whether the lanes of a nest are all of a row, of which the least or the greatest is found.
+
+    Each step to that compares, and waits for the one before.
+    """
+    if nest.bodies or any(
+        loop.block > 1 and not (isinstance(loop.size, int) and loop.size <= loop.block)
+        for loop in loops_of(nest.body)
+    ):
+        return False
+    return any(
+        each.node.op.name in ("reduce_min", "reduce_max") and each.value.type.dtype.is_float
+        for each in nest.statements
+    )
 
 
 def _has_vectors(nest: LoopNest) -> bool:
