@@ -33,6 +33,10 @@ def steps(x):
     return (1 / x - 1 / w) - w
 
 
+def twice_the_size(q):
+    return np.where(q < 0, -q, q) * 2
+
+
 def largest_less(x, y, z):
     lse = np.logaddexp(z, 0.0)
     return (x - lse) - (y - lse)
@@ -69,6 +73,9 @@ CASES: dict[str, tuple[Function, list[Point]]] = {
         [((INF, 1.0), 1.0), ((-INF, 1.0), -1.0), (1.0, -INF), (INF, INF), (NAN, INF), (INF, NAN)]),
     "where(x != 0, x / x, 1) * 3": (lambda x: np.where(x != 0, x / x, 1.0) * 3,
         [(NAN,), (0.0,), (2.0,)]),
+    # the condition is about the quotient as it is: what divides it out of one case alone stays
+    "where(q < 0, -q, q) * 2": (lambda x, y: twice_the_size(x / (x * y)),
+        [(-INF, -2.0), (INF, -2.0), (0.0, -2.0), (3.0, -2.0)]),
     "log(x * y)": (lambda x, y: np.log(x * y),
         [(0.0, -1.0), (-0.0, 1.0), (-1.0, 0.0), (0.0, 1.0), (-0.0, -1.0), (0.0, INF), (INF, -1.0),
          (-INF, -INF), (NAN, 0.0), (1.0, NAN), (TINY, -HUGE), ((TINY, TINY), -1488.8801438427624)]),

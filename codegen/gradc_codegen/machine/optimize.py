@@ -27,7 +27,7 @@ from gradc_codegen.target.target import (
     asking,
     machine_of,
 )
-from gradc_codegen.text.module import AS_WRITTEN, PLAIN_LOOP
+from gradc_codegen.text.module import AS_WRITTEN, NARROW, PLAIN_LOOP, UNMASKED
 from gradc_ir.classes.quick import dataclass
 from gradc_ir.errors import ExportError, VerifyError
 
@@ -37,6 +37,9 @@ FUNCTION_ATTRIBUTES = 'nounwind "no-builtins"'
 # … where code is short before it is fast. That it is as short as can be LLVM is not told: on 32-bit
 # machines it would call the compiler's library to shift 64 bits, and gain a fiftieth elsewhere.
 SMALL_ATTRIBUTES = "optsize"
+
+# … of a module that keeps to registers of 32 bytes
+_NARROW_ATTRIBUTES = ' "prefer-vector-width"="256" "min-legal-vector-width"="256"'
 
 # Attributes are added to the text: llvmlite 0.47 puts those added to a function on its result.
 # A literal beginning is found at once, the beginnings of all lines one by one.
@@ -179,10 +182,9 @@ def parse(
     """
     context = llvm.create_context()
     modules = []
-    width = machine_of(target).vector_bytes
     for text in texts:
         try:
-            attributed = _with_attributes(text, how, width, attributes)
+            attributed = _with_attributes(text, how, target, attributes)
             module = llvm.parse_assembly(put_back(attributed, aside), context)
             module.verify()
         except RuntimeError as error:
@@ -194,8 +196,16 @@ def parse(
     return modules[0]
 
 
-def _with_attributes(text: str, how: Effort, width: int, attributes: str) -> str:
-    """Return a text whose functions have their attributes; vectors of the machine are so wide."""
+def _narrow_attributes(text: str, target: Target) -> str:
+    """Return what is told of the functions of a text for the registers that they use."""
+    if UNMASKED in text:
+        return f' "target-features"="{f"{target.features},-avx512f".lstrip(",")}"'
+    return _NARROW_ATTRIBUTES if NARROW in text else ""
+
+
+def _with_attributes(text: str, how: Effort, target: Target, attributes: str) -> str:
+    """Return a text whose functions have their attributes."""
+    width, told = machine_of(target).vector_bytes, _narrow_attributes(text, target)
 
     def define(match: re.Match[str]) -> str:
         head = match[1]
@@ -210,7 +220,7 @@ def _with_attributes(text: str, how: Effort, width: int, attributes: str) -> str
         more += f" {attributes}" if attributes else ""
         if width > _STACK and _loops_over_vectors(match.string, match.end()):
             more += f" alignstack({width})"
-        return f"\n{head} {FUNCTION_ATTRIBUTES}{more} {{"
+        return f"\n{head} {FUNCTION_ATTRIBUTES}{told}{more} {{"
 
     if how.keep_apart or how.is_small:
         text = text.replace(") alwaysinline\n", ")\n")

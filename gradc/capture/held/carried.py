@@ -23,7 +23,7 @@ from gradc.capture.held.heap import (
     set_parts,
 )
 from gradc.capture.held.leaves import same_leaf
-from gradc.capture.held.nests import LEAF, changeable, rebuilt, take_apart
+from gradc.capture.held.nests import LEAF, changeable, rebuilt, take_apart, take_together
 from gradc.capture.held.recording import Before, Recording, variables_now
 from gradc.capture.held.slots import Grown, Slot
 from gradc.capture.held.uniform import NotUniform
@@ -294,7 +294,7 @@ class Carries:
         if not is_new and len(added) != len(grown.added):
             raise NotUniform(f"steps append different numbers of things to {held.path}")
         grown.added = added
-        taken = [take_apart(value) for value in added]
+        taken = [take_together(value, stacks=True) for value in added]
         grown.nests = [nest for nest, _ in taken]
         grown.leaves = [leaf for _, leaves in taken for leaf in leaves]
         return again

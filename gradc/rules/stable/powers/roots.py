@@ -133,15 +133,22 @@ def quotient_of_cases(value: Value) -> Value | None:
             if not all(case.coefficient for case in cases):
                 continue
             cases = [case.reciprocal for case in cases]
-        joined = [rest * case for case in cases]
-        shorter = [cancelled(case) for case in joined]
-        if any(len(one.above) < len(other.above) for one, other in zip(shorter, joined)):
+        # what cancels within a case alone may be in the condition, which is left as it is
+        if any(_share(rest, case) for case in cases):
+            joined = [rest * case for case in cases]
+            shorter = [cancelled(case) for case in joined]
             made = [
                 _with_nans(short.value(value), case, operands[0], holds=holds)
                 for short, case, holds in zip(shorter, joined, (True, False))
             ]
             return build.select(operands[0], *made)
     return None
+
+
+def _share(one: Product, other: Product) -> bool:
+    """Whether a factor of a product divides the other one."""
+    crossed = ((one.above, other.below), (one.below, other.above))
+    return any(factor in below for above, below in crossed for factor in above)
 
 
 def _with_nans(made: Value, case: Product, condition: Value, *, holds: bool) -> Value:
