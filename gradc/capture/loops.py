@@ -145,7 +145,8 @@ class Loop(_Chooser):
         before.put_back()
         if isinstance(items.count, Tracer):
             raise _cannot(self.site, found)
-        raise NeedsConcreteSize(items.count, f"a loop that is not uniform ({found.why})", found.at)
+        what = f"a loop that is not uniform ({named_for_a_user(found.why)})"
+        raise NeedsConcreteSize(items.count, what, found.at)
 
     # -- by Python -------------------------------------------------------------------------------
 

@@ -181,6 +181,9 @@ class Carries:
         changed |= {
             id(held.thing) for held in self._given if not same_parts(held.now(), held.parts)
         }
+        for grown in self.grown.values():
+            # each step appends the very same one, which may be changed later
+            _refuse_in(changed | before.keys(), grown.held.path, grown.added)
         if not changed:
             return
         now = variables_now(self.frame, self._site)
@@ -370,7 +373,9 @@ _MOST_TAIL = 4
 def _refuse_in(changed: Container[int], path: str, values: Iterable[Any]) -> None:
     for value in values:
         if any([id(each) in changed for each in changeable(value)]):
-            raise NotUniform(f"it changes what {path} holds, which is another one in each step")
+            raise NotUniform(
+                f"it gives another name, in {path}, to what it changes or all steps have"
+            )
 
 
 def _unchanged(before: Any, now: Any) -> bool:
