@@ -38,7 +38,7 @@ def _hand_over() -> None:
     global _unseen
     made = gc.get_count()[0]
     if made <= gc.get_threshold()[0] or gc.get_freeze_count():
-        return  # little, or somebody keeps objects frozen
+        return  # little, or somebody keeps objects frozen, as Python 3.12 does itself
     if _unseen > _MOST_UNSEEN:
         _unseen = 0
         gc.collect()

@@ -204,11 +204,27 @@ def quotients_apart(first: Product, second: Product) -> Product | None:
 
 
 def _numerator(left: Product, right: Product) -> Product | None:
+    if not _may_share_term(left.above, right.above) and not functions_apart(left, right, NAMES):
+        return None
     first = multiplied_out(_without_roots(left.above), left.coefficient)
     second = multiplied_out(_without_roots(right.above), -right.coefficient)
     if first is None or second is None:
         return None
     return polynomial_difference(first, second) or functions_apart(left, right, NAMES)
+
+
+def _may_share_term(left: tuple[Value, ...], right: tuple[Value, ...]) -> bool:
+    """Whether the products of some factors may have a term in common when they are multiplied out.
+
+    Each term of one has the atoms of all its factors of one term, and they must be in the other.
+    """
+    sides = [[polynomial(one).terms for one in _without_roots(each)] for each in (left, right)]
+    atoms = [{atom for one in side for term in one for atom, _ in term} for side in sides]
+    for side, there in zip(sides, reversed(atoms), strict=True):
+        for one in side:
+            if len(one) == 1 and any([atom not in there for atom, _ in next(iter(one))]):
+                return False
+    return True
 
 
 def _without_roots(factors: tuple[Value, ...]) -> tuple[Value, ...]:

@@ -252,9 +252,7 @@ class Rewriter:
             )
 
     def _may_change(self, node: Node) -> bool:
-        return node.op.family == "control" or any(
-            [self.choice.rules(value) for value in node.results]
-        )
+        return node.op.family == "control" or any(map(self.choice.rules, node.results))
 
     def _attributes(self, node: Node) -> Any:
         if node.op.name == "call":
