@@ -37,12 +37,15 @@ from gradc.tracing.record.unbound import name_in
 from gradc_ir import build
 from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Value
+from gradc_ir.core.range import Range
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import GradcError, TraceError
 
 _MOST_PASSES = 12
 _INDEX = LeafType(Type(DType.I64), int)
+# No loop runs longer. That it counts from 0 tells that `2**k` is an integer.
+_NUMBERS_OF_STEPS = Range(0, 1 << 48, whole=True, signed=False, nan=False)
 _MANY = "draw as many as it may take before the loop, and read them by the number of the step"
 
 
@@ -197,6 +200,7 @@ class Attempt:
         (index,) = recording.parameters([_INDEX])
         self._step = Step(self._site, recording, carries, index)
         assert index._value is not None
+        index._value.known = _NUMBERS_OF_STEPS
         recording.trace.step = index._value, recording.trace
         recording.trace.step_of = self._site.line
         recording.trace.lists = self._lists

@@ -101,3 +101,33 @@ def test_what_integers_lack_is_an_error_of_theirs() -> None:
     for size in (4, 7):
         with pytest.raises(AttributeError, match="'int' object has no attribute 'magnitude'"):
             compiled(np.ones(size))
+
+
+def test_powers_below_zero_are_floats() -> None:
+    def powers(x: Any, n: int) -> Any:
+        return 2**-n * x[0] + n**-n * x[1] + (-1) ** n * x[0] + 3 ** (n - 5) * x[1]
+
+    compiled = gradc.compile(powers)
+    x = np.array([0.3, 0.7])
+    for n in (4, 7, 5):
+        np.testing.assert_allclose(compiled(x, n), powers(x, n), rtol=1e-14)
+
+
+def test_powers_of_steps() -> None:
+    def series(x: Any) -> Any:
+        total = 0.0
+        for k in range(60):
+            total = total + (-1) ** k * x**k / 2**k
+        return total
+
+    compiled = gradc.compile(series)
+    np.testing.assert_allclose(compiled(0.7), series(0.7), rtol=1e-14)
+    assert "scan" in compiled.dump(stage="final")  # the number of a step is not below 0
+
+    def shifted(x: Any, n: int) -> Any:
+        for k in range(n):
+            x = x + 2 ** (k - 3)
+        return x
+
+    with pytest.raises(gradc.TraceError, match=r"(?s)where Python makes a float.*2 \*\* \(k - 3\)"):
+        gradc.compile(shifted)(0.5, 7)

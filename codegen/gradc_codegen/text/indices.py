@@ -41,3 +41,8 @@ def is_number(text: str) -> bool:
 def first_lanes(count: int, lanes: int) -> str:
     """Return the mask of the first lanes."""
     return f"<{', '.join(f'i1 {str(lane < count).lower()}' for lane in range(lanes))}>"
+
+
+def parts_of(index: str) -> tuple[str, str]:
+    """Return the start and the step of an index that is no vector."""
+    return (index.origin, index.step) if isinstance(index, Lane) else (index, "0")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from gradc_codegen.text.entry import Entry
-from gradc_codegen.text.indices import Lane, first_lanes, is_number, is_vector, varies
+from gradc_codegen.text.indices import Lane, first_lanes, is_number, is_vector, parts_of, varies
 from gradc_codegen.text.module import Module
 from gradc_codegen.text.stack import Stack
 from gradc_ir.core.sizes import Size
@@ -40,8 +40,7 @@ class Writer:
     mask: str | None = None
     # under the mask of a loop's last lanes, how many these are
     left = ""
-    # and as a number, where it is known now and the mask has these lanes alone
-    first: int | None = None
+    first: int | None = None  # as a number, where it is known and the mask has these alone
 
     def __init__(self, module: Module, symbols: dict[str, str]) -> None:
         self.module = module
@@ -200,10 +199,12 @@ class Writer:
         return self.emit_vector(f"icmp slt {type_} {self._lanes()}, {left}")
 
     @contextmanager
-    def in_lanes(self, lanes: int, mask: str | None = None) -> Iterator[None]:
-        """Write what runs in lanes; the mask says which of them count."""
+    def in_lanes(
+        self, lanes: int, mask: str | None = None, first: int | None = None
+    ) -> Iterator[None]:
+        """Write what runs in lanes; the mask says which of them count: if known, so many."""
         before = self.lanes, self.mask, self.first
-        self.lanes, self.mask, self.first = lanes, mask, None
+        self.lanes, self.mask, self.first = lanes, mask, first
         self.open()
         yield
         self.close()
@@ -258,7 +259,7 @@ class Writer:
             lane, number = (a, b) if isinstance(a, Lane) else (b, a)
             assert isinstance(lane, Lane)
             return Lane(self.multiply(lane.origin, number), self.multiply(lane.step, number))
-        (x, dx), (y, dy) = _parts(a), _parts(b)
+        (x, dx), (y, dy) = parts_of(a), parts_of(b)
         join = self.add if name == "add" else self.subtract
         step = join(dx, dy)
         return join(x, y) if step == "0" else Lane(join(x, y), step)
@@ -413,14 +414,13 @@ class Writer:
     @contextmanager
     def in_block(self, lanes: int, left: str | None) -> Iterator[None]:
         """Write what runs in the lanes of a block, of which ``left`` count if that is given."""
-        mask = None
+        mask, first = None, None
         if left is not None:
             self.left = left
             with self.in_lanes(lanes):
                 mask = self.below(left)
-        with self.in_lanes(lanes, mask):
-            if left is not None and is_number(left):
-                self.first = min(max(int(left), 0), lanes)
+            first = min(max(int(left), 0), lanes) if is_number(left) else None
+        with self.in_lanes(lanes, mask, first):
             yield
 
     def whole_blocks(self, start: str, end: str, block: int) -> str:
@@ -448,7 +448,3 @@ class Writer:
         first = ["entry:", *self.stack.lines, *self.checks, "  br label %body", "body:"]
         rest = [] if self.lines is self.entry.lines else self.lines
         return "\n".join([f"{head} {{", *first, *self.entry.lines, *rest, "}"])
-
-
-def _parts(index: str) -> tuple[str, str]:
-    return (index.origin, index.step) if isinstance(index, Lane) else (index, "0")

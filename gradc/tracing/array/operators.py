@@ -11,10 +11,11 @@ import numpy as np
 
 from gradc.tracing.building.elementwise import elementwise, weak_kinds
 from gradc.tracing.building.integers import refuse_wide_product
+from gradc.tracing.building.needed import need_number
 from gradc.tracing.core.as_tracer import as_tracer, contains_unknown, lists_as_tracers, plain_nest
 from gradc.tracing.core.promote import kind
 from gradc.tracing.core.selection import Selection
-from gradc.tracing.core.source import dtype_error
+from gradc.tracing.core.source import dtype_error, trace_error
 from gradc.tracing.core.stand_ins import overrides_for
 from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize
@@ -33,6 +34,7 @@ from gradc.tracing.numpy.math.ufuncs import RULES
 from gradc.tracing.registry.dispatch import wrap_known
 from gradc_ir import build
 from gradc_ir.core.types import DType
+from gradc_ir.ranges.knowledge import is_nonnegative
 
 _RESULT_OF_NUMBERS = {float: DType.F64, int: DType.I64, bool: DType.BOOL}
 # Operators that soon leave int64 when Python's integers, which have no largest one, are large.
@@ -73,6 +75,8 @@ def operate(name: str, *operands: Any) -> Any:
         if forms and name in _ARITHMETIC:
             _ask_about_truths(operands)
         return as_weak(elementwise(rule, operands), None, forms)
+    if name == "power" and float not in kinds:
+        _ask_about_sign(*operands)
     if name in _GROWING and float not in kinds and running().root.wide_integers:
         refuse_wide_product(operands, running())
     if bool in kinds and name in _ARITHMETIC:
@@ -107,6 +111,21 @@ def _ask_about_truths(operands: Sequence[Any]) -> None:
     for operand in operands:
         if type(operand) is Tracer and operand.forms and operand.type.dtype is DType.BOOL:
             operand.weak  # noqa: B018 - who asks says that it counts
+
+
+def _ask_about_sign(x: Any, exponent: Any) -> None:
+    """Ask which number the exponent of Python integers is, unless the power surely is one again.
+
+    Below 0 it is a float.
+    """
+    if not isinstance(exponent, Tracer) or (isinstance(x, int) and abs(x) == 1):
+        return
+    if not is_nonnegative(read(exponent)):
+        need_number(exponent, "an integer to a power that may be below 0")
+        raise trace_error(
+            "an integer to the power of one that may be below 0, where Python makes a float",
+            help="write the base as a float, as in 2.0**n",
+        )
 
 
 def _as_int(operand: Any) -> Any:
