@@ -7,6 +7,7 @@ nothing need be known, their signs included.
 
 from __future__ import annotations
 
+import math
 from itertools import permutations
 
 import numpy as np
@@ -17,8 +18,9 @@ from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
-from gradc_ir.ranges.knowledge import is_finite, is_nonzero, is_positive
+from gradc_ir.ranges.knowledge import interval, is_finite, is_nonzero, is_positive
 
 
 class Term(NamedTuple):
@@ -125,8 +127,8 @@ def _exponent(term: Term, like: Value) -> Value:
     "log(add(mul(?a, exp(?x)), mul(?b, exp(?y)))) => "
     "add(?m, log(add(mul(?a, exp(sub(?x, ?m))), mul(?b, exp(sub(?y, ?m))))))",
     stable,
-    "exp over- and underflows although the logarithm is moderate; ?m is the larger exponent; the "
-    "derivative may become nan where one weight is 1e300 times the other",
+    "exp over- and underflows although the logarithm is moderate; ?m is the larger exponent, "
+    "to which huge and tiny weights hand powers of two; a slope by a weight of 0 may be bounded",
     on="log: add sub",
     domain={"a": POSITIVE, "b": POSITIVE},
     loss=64.0,
@@ -150,13 +152,47 @@ def log_weighted_exponentials(value: Value) -> Value | None:
         return None
     if _is_shifted(left.exponent) or _is_shifted(right.exponent):
         return None
+    terms = (_balanced(left), _balanced(right))
     shift = finite_shift(build.maximum(*(_counted(term) for term in terms)))
     return shift + build.log(build.add(*(_shifted(term, shift) for term in terms)))
 
 
+def _balanced(term: Term) -> Term:
+    """Return a term whose weight is not huge, with a power of two in the exponent."""
+    weight, exponent = term.weight, term.exponent
+    if weight is None or exponent is None:
+        return term
+    low, high = interval(weight)
+    size, factor, moved = build.abs(weight), build.ones_like(weight), build.zeros_like(weight)
+    steps = [step for step in _steps(weight) if high >= 2.0 ** step[0] or low <= -(2.0 ** step[0])]
+    for bound, scale in steps:
+        is_huge = build.le(2.0**bound, size)
+        factor = build.select(is_huge, 2.0**-scale, factor)
+        moved = build.select(is_huge, scale * math.log(2), moved)
+    return Term([Factor(weight * factor)], exponent + moved) if steps else term
+
+
+def _steps(weight: Value) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return from which powers of two a weight is huge, or tiny below one over them, and by which.
+
+    They leave an exponential the room that it takes beside a weight.
+    """
+    return ((256, 512), (768, 1000)) if weight.type.dtype is DType.F64 else ((32, 64), (96, 125))
+
+
 def _counted(term: Term) -> Value:
-    """Return the exponent of a term, -inf where its weight is one that no exponent matters to."""
+    """Return the exponent of a term, less where its weight is tiny.
+
+    It is -inf where its weight is one that no exponent matters to.
+    """
     exponent, takes_all = _exponent_of(term), _takes_all(term)
+    if term.weight is not None:
+        (low, high), size = interval(term.weight), build.abs(term.weight)
+        moved = build.zeros_like(exponent)
+        steps = [s for s in _steps(exponent) if low < 2.0 ** -s[0] and high > -(2.0 ** -s[0])]
+        for bound, scale in steps:
+            moved = build.select(build.lt(size, 2.0**-bound), -scale * math.log(2), moved)
+        exponent = exponent + moved if steps else exponent
     if takes_all is None:
         return exponent
     return build.select(takes_all, build.full_like(exponent, -INF), exponent)
@@ -222,8 +258,8 @@ def _is_shifted(exponent: Value) -> bool:
     "log(reduce_sum(mul(?w, exp(?x)))) => "
     "add(reduce_max(?x), log(reduce_sum(mul(?w, exp(sub(?x, reduce_max(?x)))))))",
     stable,
-    "each exponential may overflow although the result is about the largest exponent; the "
-    "derivative may become nan where one weight is 1e300 times another",
+    "each exponential may overflow although the result is about the largest exponent, to "
+    "which huge and tiny weights hand powers of two; a slope by a weight of 0 may be bounded",
     on="log: reduce_sum",
     domain={"w": POSITIVE},
     loss=64.0,
@@ -242,6 +278,7 @@ def log_weighted_sum_exp(value: Value) -> Value | None:
     term = _term(summed)
     if term.exponent is None or not term.weights or _is_shifted(term.exponent):
         return None
+    term = _balanced(term)
     shift = largest(_counted(term), axes)
     total = build.reduce_sum(_shifted(term, over_axes(shift, summed, axes)), axes)
     return rearrange(shift + build.log(total), moves)
