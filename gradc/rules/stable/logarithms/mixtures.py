@@ -157,27 +157,25 @@ def log_weighted_exponentials(value: Value) -> Value | None:
     return shift + build.log(build.add(*(_shifted(term, shift) for term in terms)))
 
 
+# From which power of two on a weight is huge, and by which one it then goes into the exponent; it
+# is tiny below one over the first, and counts by the last. Two moderate weights and a rounding are
+# within the range of an exponential.
+_HUGE = {DType.F64: (480, 752, -777), DType.F32: (50, 89, -99)}
+
+
 def _balanced(term: Term) -> Term:
     """Return a term whose weight is not huge, with a power of two in the exponent."""
     weight, exponent = term.weight, term.exponent
     if weight is None or exponent is None:
         return term
+    bound, scale, _ = _HUGE[weight.type.dtype]
     low, high = interval(weight)
-    size, factor, moved = build.abs(weight), build.ones_like(weight), build.zeros_like(weight)
-    steps = [step for step in _steps(weight) if high >= 2.0 ** step[0] or low <= -(2.0 ** step[0])]
-    for bound, scale in steps:
-        is_huge = build.le(2.0**bound, size)
-        factor = build.select(is_huge, 2.0**-scale, factor)
-        moved = build.select(is_huge, scale * math.log(2), moved)
-    return Term([Factor(weight * factor)], exponent + moved) if steps else term
-
-
-def _steps(weight: Value) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return from which powers of two a weight is huge, or tiny below one over them, and by which.
-
-    They leave an exponential the room that it takes beside a weight.
-    """
-    return ((256, 512), (768, 1000)) if weight.type.dtype is DType.F64 else ((32, 64), (96, 125))
+    if max(high, -low) < 2.0**bound:
+        return term
+    is_huge = build.le(2.0**bound, build.abs(weight))
+    factor = build.select(is_huge, 2.0**-scale, build.ones_like(weight))
+    moved = build.select(is_huge, scale * math.log(2), build.zeros_like(exponent))
+    return Term([Factor(weight * factor)], exponent + moved)
 
 
 def _counted(term: Term) -> Value:
@@ -186,16 +184,19 @@ def _counted(term: Term) -> Value:
     It is -inf where its weight is one that no exponent matters to.
     """
     exponent, takes_all = _exponent_of(term), _takes_all(term)
-    if term.weight is not None:
-        (low, high), size = interval(term.weight), build.abs(term.weight)
-        moved = build.zeros_like(exponent)
-        steps = [s for s in _steps(exponent) if low < 2.0 ** -s[0] and high > -(2.0 ** -s[0])]
-        for bound, scale in steps:
-            moved = build.select(build.lt(size, 2.0**-bound), -scale * math.log(2), moved)
-        exponent = exponent + moved if steps else exponent
+    bound, _, scale = _HUGE[exponent.type.dtype]
+    size = term.weight
+    if size is not None and not _is_beyond(interval(size), 2.0**-bound):
+        is_tiny = build.lt(build.abs(size), 2.0**-bound)
+        exponent = exponent + build.select(is_tiny, scale * math.log(2), build.zeros_like(exponent))
     if takes_all is None:
         return exponent
     return build.select(takes_all, build.full_like(exponent, -INF), exponent)
+
+
+def _is_beyond(ends: tuple[float, float], size: float) -> bool:
+    """Whether numbers between some ends are all as far from zero as a size."""
+    return ends[0] >= size or ends[1] <= -size
 
 
 def _shifted(term: Term, shift: Value) -> Value:
