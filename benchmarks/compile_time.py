@@ -19,7 +19,7 @@ import numpy as np
 
 from gradc.pipeline import derive
 from gradc.requests.request import Request
-from gradc.runtime.specialize import collector_paused
+from gradc.runtime.collector import collector_paused
 from gradc.tracing import trace
 from gradc_codegen.compile_function import Compilation
 from gradc_codegen.machine.optimize import effort, optimize, parse

@@ -12,8 +12,8 @@ from benchmarks.rows.row import Array, Case, Row
 from benchmarks.turns import Contestant, processor_seconds
 from gradc.pipeline import derive
 from gradc.requests.request import Request
+from gradc.runtime.collector import collector_paused
 from gradc.runtime.executable import Executable
-from gradc.runtime.specialize import collector_paused
 from gradc.tracing import trace
 from gradc_codegen.abi import Argument
 from gradc_codegen.interface.python_kernel import Kernel

@@ -23,8 +23,8 @@ import numpy as np
 import gradc
 from gradc.pipeline import derive
 from gradc.requests.request import Request
+from gradc.runtime.collector import collector_paused
 from gradc.runtime.executable import Executable
-from gradc.runtime.specialize import collector_paused
 from gradc.tracing import trace
 from gradc_ir.core.graph import Function
 from gradc_ir.text.type_text import parse_type

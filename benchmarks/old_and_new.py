@@ -5,6 +5,8 @@ third of the turns, and run it by turns. Where arrays and the stack lie in a pag
 third of a kernel's time, so each turn draws other places for them, the same ones for both. Printed
 is the processor time of this checkout over the other's, the median over the turns, with the
 interval that holds it with 95 %; the program returns 1 when an interval lies above the limit.
+
+``. --cpus native x86-64-v3`` compares what is made for this machine with what is made for others.
 """
 
 from __future__ import annotations
@@ -60,12 +62,13 @@ def ratio(new: Sequence[float], old: Sequence[float]) -> Ratio:
 # -- one checkout, in a process of its own ---------------------------------------------------------
 
 
-def serve() -> None:
+def serve(cpu: str) -> None:
     """Answer lines: ``make NAME`` compiles, ``run TURN`` gives the seconds of a call in a turn."""
     from benchmarks.kernel import KernelLoop, executable_of
     from benchmarks.native import library_of
     from benchmarks.side_by_side import chosen, warm_up
     from benchmarks.turns import Contestant, Plan, calls_of_a_turn, processor_seconds, seconds
+    from gradc_codegen.compile_function import Compilation
 
     from_a_place = library_of(_FROM_A_PLACE, ["-O1"]).from_a_place
 
@@ -107,6 +110,8 @@ def serve() -> None:
             kernel = executable_of(case.row, case.arguments).kernel
             compiling = processor_seconds() - start
             assert kernel is not None
+            if cpu != "native":
+                kernel = Compilation(kernel.function, blas=True, cpu=cpu).kernel()
             loop = MovingLoop(kernel, case.arguments)
             made = Contestant("gradc", loop.run)
             count = calls_of_a_turn(made, plan)
@@ -141,11 +146,21 @@ def moved(array: Any, place: int) -> Any:
 class Checkout:
     """A process that serves the kernels of a checkout."""
 
-    def __init__(self, root: Path, core: int) -> None:
+    def __init__(self, root: Path, core: int, cpu: str) -> None:
         places = os.pathsep.join(map(str, (root, root / "ir", root / "codegen")))
         one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         self._process = subprocess.Popen(
-            [sys.executable, "-P", __file__, "--serve", str(root), "--core", str(core)],
+            [
+                sys.executable,
+                "-P",
+                __file__,
+                "--serve",
+                str(root),
+                "--core",
+                str(core),
+                "--cpus",
+                cpu,
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -182,16 +197,19 @@ def main(words: list[str]) -> int:
     parser.add_argument("--turns", type=int, default=30)
     parser.add_argument("--core", type=int, default=0, help="the core to run on (default 0)")
     parser.add_argument("--limit", type=float, default=1.02)
+    parser.add_argument("--cpus", nargs="+", default=["native"], help="this one's, and the other's")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(words)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {options.core})
     if options.serve is not None:
-        serve()
+        serve(options.cpus[0])
         return 0
     if options.old is None:
         parser.error("name the other checkout")
-    new, old = (Checkout(root, options.core) for root in (ROOT, options.old.resolve()))
+    cpus = (options.cpus[0], options.cpus[-1])
+    roots = (ROOT, options.old.resolve())
+    new, old = (Checkout(root, options.core, cpu) for root, cpu in zip(roots, cpus))
     known = set(old.ask("names").split("|"))
     slower = []
     for name in new.ask("names").split("|"):

@@ -22,7 +22,7 @@ import gradc
 from gradc.pipeline import after, differentiate, stabilise
 from gradc.requests.options import Options
 from gradc.requests.request import Request
-from gradc.runtime.specialize import collector_paused
+from gradc.runtime.collector import collector_paused
 from gradc.tracing import trace
 from gradc_codegen.compile_function import Compilation
 from gradc_codegen.machine.optimize import effort, optimize, parse

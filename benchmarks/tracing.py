@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.runtime.specialize import collector_paused
+from gradc.runtime.collector import collector_paused
 from gradc.tracing import PythonNumber, trace
 from gradc_ir.core.types import DType, Type
 

@@ -27,6 +27,7 @@ from gradc_ir.core.graph import Function
 from gradc_ir.elements.take_apart import TakeApart
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.graphs.subgraph import chosen_results, drop_results, joined_results
+from gradc_ir.known.products import ComputeProducts
 from gradc_ir.passes import (
     Canonicalize,
     HoistInvariants,
@@ -60,7 +61,7 @@ def after(options: Options) -> Pipeline:
         # what a known size tells comes last, or the bits of a call would not be those of symbols
         ones = Simplify(of_known_sizes(), "fold-ones", "take what is reduced over axes of size 1")
         last = (DistributeLoops(), RelayoutInvariants(), *formulas, ones)
-        last += (TakeApart(options.stable),)
+        last += (TakeApart(options.stable), ComputeProducts())
     return Pipeline("after", (*_derivative_passes(options), *last), phase=RULES)
 
 

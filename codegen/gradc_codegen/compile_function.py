@@ -147,9 +147,12 @@ class Compilation:
     def llvm(self) -> str:
         """The LLVM text of the module, before the optimiser; ExportError for an unknown target."""
         from gradc_codegen.lower.lower import lower_nest
+        from gradc_codegen.schedule.straight.registers import machine_for
 
         machine = machine_of(target(self.cpu, self.triple), self.splits, self.is_small)
-        return lower_nest(self.nest, self.name, machine, self.has_runner)
+        text = lower_nest(self.nest, self.name, machine, self.has_runner)
+        used = machine_for(self.nest, machine, text)
+        return text if used is machine else lower_nest(self.nest, self.name, used, self.has_runner)
 
     @property
     def assembly(self) -> str:

@@ -24,7 +24,7 @@ from typing import (
 from gradc.api import nested_transforms
 from gradc.api.asks import Doors, asks
 from gradc.api.inspected import Inspected, LastCall
-from gradc.api.method import Method
+from gradc.api.method import Method, bind_as_methods
 from gradc.api.native_calls import CalledFromC
 from gradc.api.sparse.methods import SparseDerivatives
 from gradc.api.typed import Answers, Multiplies, P, Pushes, R
@@ -530,6 +530,9 @@ class Compiled(
         policies = made.request.policies
         answer = Answer(asked, made.traced, policies, bound.without_arrays(), positions)
         return made, answer, bound
+
+
+bind_as_methods(Compiled)
 
 
 def _rules(given: Sequence[Any]) -> tuple[Any, ...]:

@@ -9,37 +9,51 @@ from typing import Any, ClassVar
 
 from gradc.parallel.by_value import Travels
 from gradc.tracing.captured.top import is_tracing
+from gradc_codegen.calls.methods import BoundMember, BoundMethod, OfFunction, bind_as
 from gradc_ir.errors import TraceError
 
 
-class _Bound(functools.partial[Any]):
+class _Member(BoundMember):
     """A derivative of a method."""
+
+    __slots__ = ()
+
+    __gradc_parts__: ClassVar = ("func", "__self__")
+
+    @property
+    def _method(self) -> Method:
+        return Method(self.func.owner, self.__self__)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.func, name)
+
+    def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
+        """Build the answer in the trace that calls it."""
+        return getattr(self._method, self.func.__name__)(*args, **kwargs)
 
     def __reduce__(self) -> Any:
         """Pickle as the derivative of the method, which is pickled."""
-        door: Any = self.func
-        return getattr, (Method(door.owner, *self.args), door.__name__)
+        return getattr, (self._method, self.func.__name__)
 
     def bind(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return a function without parameters that calls this; see ``bind`` of the function."""
-        door: Any = self.func
-        return door.bind(*self.args, *args, **kwargs)
+        return self.func.bind(self.__self__, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<{self.func.__name__} of {self._method!r}>"
 
 
-class Method(Travels, functools.partial[Any]):
+class Method(Travels, BoundMethod):
     """What ``model.loss`` is for a compiled ``loss``; it has the methods of that."""
 
-    __gradc_parts__: ClassVar = ("func", "args", "keywords")
+    __slots__ = ()
 
-    @property
-    def __self__(self) -> Any:
-        """The instance."""
-        return self.args[0]
+    __gradc_parts__: ClassVar = ("func", "__self__")
 
     @property
     def __wrapped__(self) -> Any:
         """The user's method."""
-        return types.MethodType(self._function.__wrapped__, self.args[0])
+        return types.MethodType(self.func.__wrapped__, self.__self__)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._seen, name)
@@ -47,11 +61,7 @@ class Method(Travels, functools.partial[Any]):
     @property
     def _seen(self) -> Any:
         """The compiled function, or in a trace that of the method as it is there."""
-        return self._function.like(self.__wrapped__) if is_tracing() else self.func
-
-    @property
-    def _function(self) -> Any:
-        return self.func
+        return self.func.like(self.__wrapped__) if is_tracing() else self.func
 
     def __gradc_trace__(self, *args: Any, **kwargs: Any) -> Any:
         """Inline the method into the trace that calls it."""
@@ -60,37 +70,41 @@ class Method(Travels, functools.partial[Any]):
         return call(self.__wrapped__, *args, **kwargs)
 
     def __gradc_pickled__(self) -> Any:
-        """Return the function and the instance, as a partial takes them."""
-        return self.func, self.args, self.keywords, None
+        """Return the function and the instance."""
+        return self.func, self.__self__
+
+    def __setstate__(self, parts: Any) -> None:
+        """Become what was pickled."""
+        self.func, self.__self__ = parts
 
     def __deepcopy__(self, memo: Any) -> Method:
         """Return the method of a copy of the instance."""
-        return Method(self.func, copy.deepcopy(self.args[0], memo))
+        return Method(self.func, copy.deepcopy(self.__self__, memo))
 
     def bind(self, /, *args: Any, **kwargs: Any) -> Any:
         """Return a function without parameters that calls this; see ``bind`` of the function."""
-        return self._function.bind(self.args[0], *args, **kwargs)
+        return self.func.bind(self.__self__, *args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<{self.func!r} of {self.__self__!r}>"
 
 
-def _of_instance(name: str) -> property:
+def _of_instance(name: str) -> OfFunction:
     """Return a method of the compiled function with the instance as its first argument."""
 
     def get(method: Method) -> Any:
         if is_tracing():
             return getattr(method._seen, name)
-        return _Bound(getattr(method.func, name), method.args[0])
+        return _Member(getattr(method.func, name), method.__self__)
 
-    return property(get)
+    return OfFunction(name, get)
 
 
 def _of_pattern(name: str) -> property:
     """Return what is about sparse derivatives, with the instance as its first argument."""
 
     def get(method: Method) -> Any:
-        return functools.partial(getattr(method.func, name), method.args[0])
+        return functools.partial(getattr(method.func, name), method.__self__)
 
     return property(get)
 
@@ -116,3 +130,8 @@ for _name in (
     *("hessian_structure", "hessian_values"),
 ):
     setattr(Method, _name, _of_pattern(_name))
+
+
+def bind_as_methods(functions: type) -> None:
+    """Have a class's instances bind to instances as :class:`Method`, by machine code soon."""
+    bind_as(functions, Method, _Member)

@@ -17,6 +17,7 @@ from gradc.capture.held.truth import truth, truth_value
 from gradc.capture.held.unbound import check_made
 from gradc.capture.held.uniform import NotUniform
 from gradc.capture.items import ROW, Items
+from gradc.capture.lists import Indexed, Lists
 from gradc.capture.whole_numbers import Integers, fits_words
 from gradc.control.checkpointing import slots_of
 from gradc.control.leaf_types import LeafType
@@ -108,6 +109,7 @@ class Attempt:
         self._rows: list[Tracer] | None = None
         self._step: Step | None = None
         self._recording: Recording | None = None
+        self._lists = Lists(start, driver.frame, driver.site)
         self._began: dict[str, Any] = {}
         self.holds: Value | None = None
         # the variables that the condition assigns to, and what it found in all else
@@ -125,15 +127,25 @@ class Attempt:
                 self._begin(carries)
                 yield
                 if self._error is not None:
-                    if not self._learns(carries, self._error):
-                        raise self._error
-                    self._error = None
+                    error, self._error = self._error, None
+                    if not self._learns(carries, error):
+                        carries = self._with_lists(error)
                 elif not self._end(carries):
                     return self._built(carries)
             raise NotUniform("what it hands on does not become the same from step to step")
         except NotUniform as error:
             self._start.put_back()
+            if isinstance(error, Indexed):
+                raise  # a loop around this one has a list be an array
             return Outcome(error=error)
+
+    def _with_lists(self, error: NotUniform) -> Carries:
+        """Begin once more with lists as arrays; raise the error where there are none."""
+        found = self._lists.learns(error)
+        if found is None:
+            raise error
+        self._start, self._rows = found, None
+        return Carries(found, self._driver.frame, self._site)
 
     def asked(self, test: Any) -> bool:
         """Take the condition of a ``while``; return whether the body is to be run: it is."""
@@ -187,6 +199,7 @@ class Attempt:
         assert index._value is not None
         recording.trace.step = index._value, recording.trace
         recording.trace.step_of = self._site.line
+        recording.trace.lists = self._lists
         parameters: list[Tracer] = []
         if not self._indexed:
             parameters = recording.parameters([row_type_of(row) for row in rows])
@@ -328,6 +341,7 @@ class Attempt:
             path = built.grown[0].held.path
             raise NotUniform(f"it appends to {path}, and how often is not known")
         variables = built.handed_back(values, steps)
+        self._lists.give_back(variables)
         put_back(drawn)
         if built.steps is not None:
             own = {*self._at_test, *self._site.flags, *self._site.placeholders}

@@ -8,7 +8,7 @@ from typing import Any
 from gradc.capture.held.carried import Carries, split
 from gradc.capture.held.heap import ABSENT, set_parts
 from gradc.capture.held.joining import own_memory
-from gradc.capture.held.nests import Nest, rebuilt, take_apart
+from gradc.capture.held.nests import Nest, rebuilt, take_apart, take_together
 from gradc.capture.held.recording import Recording
 from gradc.capture.held.slots import Grown, Slot
 from gradc.capture.held.unbound import LEFT_EARLY, say_unbound
@@ -81,7 +81,7 @@ class Step:
         for name, value in self.carries.made.items():
             if name not in self.site.read_later:
                 continue
-            nest, leaves = take_apart(value)
+            nest, leaves = take_together(value)
             if _holds_functions(nest):
                 raise NotUniform(f"{name} is {nest} that each step makes anew, and is read later")
             if _holds_generators(nest):

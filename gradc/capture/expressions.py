@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 import sys
 from collections.abc import Callable
@@ -11,8 +12,10 @@ from typing import Any
 from gradc.capture.choices import Choice
 from gradc.capture.held.joining import Unlike
 from gradc.capture.held.truth import as_bool, truth, truth_value
+from gradc.tracing import Tracer
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
+from gradc.tracing.lens.builtins import BUILTINS
 from gradc.tracing.rewriting.site import Site
 from gradc_ir import build
 
@@ -126,6 +129,21 @@ def returned(flag: Any, value: Any, site: Site) -> Any:
             help="end it with a return of the same nest, shapes and dtypes",
         )
     return value if known else None
+
+
+def known(value: Any) -> bool:
+    """Return the truth of what says whether a list gets an item, which has to be known."""
+    return bool(value)
+
+
+def decides(value: Any, answer: bool) -> bool:
+    """Whether a value is known to decide what any() or all() returns."""
+    return type(value) is not Tracer and bool(value) is answer
+
+
+def is_builtin(function: Any, name: str) -> bool:
+    """Whether a function is one of Python's builtins, as it is or as traced code sees it."""
+    return any(function is each for each in BUILTINS.get(name, (getattr(builtins, name),)))
 
 
 def asked(value: Any) -> Any:

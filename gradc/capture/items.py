@@ -145,12 +145,12 @@ class ListItems:
         self._nest = nests[0]
         if any(nest != self._nest for nest in nests):
             raise NotUniform("the things it goes through are not alike")
-        self._leaf_types = [_common(column) for column in zip(*self._leaves)]
+        self._leaf_types = [common_of(column) for column in zip(*self._leaves)]
 
     def rows(self, first: int) -> list[Tracer]:
         """Return the stacked leaves."""
         columns = list(zip(*self._leaves[first:]))
-        return [_stacked(column, kind) for column, kind in zip(columns, self._leaf_types)]
+        return [stacked_leaves(column, kind) for column, kind in zip(columns, self._leaf_types)]
 
     def item(self, rows: Sequence[Tracer] | None, index: Any) -> Any:
         """Return the thing, made of its leaves."""
@@ -167,7 +167,11 @@ class ListItems:
         return [self._things]
 
 
-def _common(leaves: Sequence[Any]) -> LeafType:
+def common_of(leaves: Sequence[Any]) -> LeafType:
+    """Return the type of which numbers or arrays are.
+
+    Raises NotUniform where they have none in common.
+    """
     found: LeafType | None = type_of(leaves[0])
     for leaf in leaves[1:]:
         assert found is not None
@@ -178,7 +182,8 @@ def _common(leaves: Sequence[Any]) -> LeafType:
     return found
 
 
-def _stacked(leaves: Sequence[Any], leaf_type: LeafType) -> Tracer:
+def stacked_leaves(leaves: Sequence[Any], leaf_type: LeafType) -> Tracer:
+    """Return an array of numbers or arrays."""
     if not any(isinstance(leaf, Tracer) and leaf.known is None for leaf in leaves):
         plain = [leaf.known if isinstance(leaf, Tracer) else leaf for leaf in leaves]
         if not any(isinstance(leaf, SymbolicSize) for leaf in plain):

@@ -21,6 +21,7 @@ from gradc.capture.notes import note_rolled, note_unrolled
 from gradc.tracing import NeedsConcreteSize, Tracer
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
+from gradc.tracing.rewriting.comprehensions import named_for_a_user
 from gradc.tracing.rewriting.site import Site
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -184,6 +185,8 @@ class Loop(_Chooser):
             yield from self.taken(choice)
             variables = dict(zip(self.site.names, choice.joined()))
             self.flags = tuple(variables[name] for name in self.site.leaving)
+            if True in map(truth, self.flags):  # this step leaves it, where none before has
+                break
         self.give(variables | self.gone(variables), ends=True)
         yield
 
@@ -318,7 +321,7 @@ def _cannot(site: Site, why: NotUniform) -> GradcError:
         return why.__cause__
     return trace_error(
         f"the {site.kind} loop of line {site.line} has to be one operation, which it cannot be",
-        found=why.why if why.at is None else f"line {why.at.line}: {why.why}",
+        found=named_for_a_user(why.why if why.at is None else f"line {why.at.line}: {why.why}"),
         help="have every step leave the same shapes and dtypes; write results into an array, "
         "x[i] = v, that is made before the loop",
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gradc.capture.held.uniform import NotUniform
 from gradc.tracing.core.state import running
+from gradc.tracing.rewriting.comprehensions import named_for_a_user
 from gradc.tracing.rewriting.site import Site
 from gradc_ir.classes.quick import dataclass
 from gradc_ir.location import Location
@@ -36,9 +37,10 @@ class LoopNote:
         site = self.site
         head = f"{Location(site.file, site.line, site.function)}: {self.how}, {self.steps}"
         if self.how == "rolled":
-            return f"{head}; hands on {', '.join(self.carries) or 'nothing'}"
+            carries = map(named_for_a_user, self.carries)
+            return f"{head}; hands on {', '.join(carries) or 'nothing'}"
         place = "" if self.at is None or self.at.line == site.line else f"line {self.at.line}: "
-        return f"{head}: {place}{self.why}"
+        return f"{head}: {place}{named_for_a_user(self.why)}"
 
 
 def note_rolled(site: Site, steps: str, carries: Sequence[str]) -> None:

@@ -14,9 +14,10 @@ from gradc_ir.graphs.subgraph import closed
 from gradc_ir.passes.recover import lost_values
 from gradc_ir.passes.trips import Scan
 
-# A step on more elements than a vector has lanes fills them by itself; so does a product with a
-# matrix, but that of all rows at once reads the matrix once.
-_LANES = 8
+# A step on more elements than half of a vector's lanes fills them by itself, while it waits for
+# the step before; so does a product with a matrix, but that of all rows at once reads the matrix
+# once. What is recovered outside of loops leaves for that alone, if it is not more than a vector.
+_FEW, _LANES = 4, 8
 _WIDEST = 4_096
 # What stages hand on may be kept where it fits into a cache, or is not much beside the loop's rows.
 _CACHED = 1 << 18
@@ -40,7 +41,7 @@ def worthwhile_stages(node: Node, body: Function) -> Stages | None:
         found = _stages(node, body, _WIDEST, lost)
         if found is not None:
             return found
-    return _stages(node, body, _LANES, lost)
+    return _stages(node, body, _FEW, lost)
 
 
 def _stages(node: Node, body: Function, widest: int, lost: frozenset[Node]) -> Stages | None:
@@ -52,7 +53,7 @@ def _stages(node: Node, body: Function, widest: int, lost: frozenset[Node]) -> S
     consts, carries, length = given["consts"], given["carries"], given["length"]
 
     def is_worth(each: Node) -> bool:
-        is_lost = each in lost and cost.elements(each.results[0]) <= widest
+        is_lost = each in lost and cost.elements(each.results[0]) <= max(widest, _LANES)
         return is_lost or is_worth_a_stage(each, widest)
 
     if not any(map(is_worth, body.body)):
@@ -61,7 +62,7 @@ def _stages(node: Node, body: Function, widest: int, lost: frozenset[Node]) -> S
     moved = [n for n in body.body if stages.of.get(n, 1) % 2 == 0 and is_worth(n)]
     if not moved or any(result.node not in stages.of for result in body.results[carries:]):
         return None
-    if widest > _LANES and not any(map(is_product, moved)):
+    if widest > _FEW and not any(map(is_product, moved)):
         return None
     kept = {
         operand

@@ -7,13 +7,12 @@ function, so that it is compiled once; its machine code comes from the cache.
 
 from __future__ import annotations
 
-import functools
 import pickle
 import sys
 import threading
 from collections import OrderedDict
 from hashlib import sha256
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar
 from weakref import WeakValueDictionary
 
 from gradc_ir.errors import PickleError
@@ -38,6 +37,8 @@ _arriving = lock_across_forks()
 
 class Travels:
     """A function of gradc's kinds: pickled by its name or by value, and as a copy itself."""
+
+    __slots__ = ()
 
     def __gradc_pickled__(self) -> Any:
         """Return what it is made of, which ``__setstate__`` takes."""
@@ -97,8 +98,6 @@ def _written(value: Any) -> bytes:
 
 
 def _empty(kind: type[_Kind]) -> _Kind:
-    if issubclass(kind, functools.partial):
-        return cast(_Kind, kind(_empty))  # it takes a function, until it has its own
     return object.__new__(kind)
 
 

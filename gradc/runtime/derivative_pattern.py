@@ -25,7 +25,7 @@ from gradc.sparsity.pattern import pattern
 from gradc.sparsity.placement import Placement, Spots, placement
 from gradc.sparsity.relation import Relation
 from gradc.sparsity.runs import runs_of
-from gradc.sparsity.seeds import BySeeds, ByTerms
+from gradc.sparsity.seeds import BySeeds, ByTerms, Fixed
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Shape, Size, evaluate
@@ -35,6 +35,8 @@ from gradc_ir.core.types import Array, Type
 _LARGEST_MATRIX = 1 << 24
 # Places among more coefficients are of 64 bits.
 _LONGEST_IN_32_BITS = 2**31 - 1
+# More places are no constants of a kernel.
+_MOST_FIXED = 1 << 15
 
 
 def pattern_of(
@@ -149,6 +151,25 @@ class Making:
         used, placement = placement.packed(self.starts)
         runs = runs_of(placement, rows, np.diff(self.starts)[list(used)].tolist())
         return None if runs is None else Made(ByTerms(self.kind, used, False, runs=runs), ())
+
+    def alone(
+        self, placement: Placement, rows: Array, captures: Sequence[str] | None
+    ) -> Made | None:
+        """Return how they are made for this pattern alone: in runs, or with places as constants.
+
+        ``captures`` are the names of captured integers that it hangs on, which are constants, too;
+        None where it hangs on arguments, since others come with the next call. None is returned
+        where there is no use for a kernel of its own.
+        """
+        in_runs = self.in_runs(placement, rows)
+        if in_runs is not None or self.passes is not None or captures is None:
+            return in_runs
+        by, places = self.of(placement)
+        assert isinstance(by, ByTerms)  # there are no passes
+        if sum(map(len, places)) > _MOST_FIXED:
+            return None
+        fixed = Fixed(tuple(array.tobytes() for array in places), tuple(captures))
+        return Made(by._replace(fixed=fixed), ())
 
 
 def making_of(

@@ -231,10 +231,14 @@ def _read_leaf(
 
 
 def _read_array(plan: Plan, register: int, value: Any, type_: Type) -> None:
-    fits = type(value) is np.ndarray and value.dtype is type_.dtype.numpy
-    if not fits or not (value.flags.c_contiguous and value.flags.aligned):
+    if not _is_plain(value) or value.dtype is not type_.dtype.numpy:
         raise NoPlan
     plan.array(register, type_, value.shape)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether it is an array of NumPy's own class whose memory is read as it lies there."""
+    return type(value) is np.ndarray and value.flags.c_contiguous and value.flags.aligned
 
 
 # -- what is read from outside ---------------------------------------------------------------------
@@ -250,13 +254,7 @@ def _fetched(fetch: Callable[[], Any]) -> Any:
 
 def _read_capture(plan: Plan, capture: Capture) -> Array:
     value = _fetched(capture.fetch)
-    match capture.fetch:
-        case Entry() as read:
-            register = plan.read_entry(read.holder, read.key)
-        case Attribute() as read:
-            register = plan.read_attribute(read.owner, read.name)
-        case read:
-            register = plan.read(read)
+    register = _read(plan, capture.fetch)
     if capture.type.rank:
         _read_array(plan, register, value, capture.type)
     elif type(value) in (np.ndarray, capture.type.dtype.numpy.type):
@@ -266,12 +264,27 @@ def _read_capture(plan: Plan, capture: Capture) -> Array:
     return np.asarray(value)
 
 
+def _read(plan: Plan, fetch: Callable[[], Any]) -> int:
+    """Return the register of what is read from outside."""
+    match fetch:
+        case Entry():
+            return plan.read_entry(fetch.holder, fetch.key)
+        case Attribute():
+            return plan.read_attribute(fetch.owner, fetch.name)
+    return plan.read(fetch)
+
+
 def _guard(plan: Plan, guard: Guard) -> None:
     """Have the plan hold as long as a guard does, or shorter."""
     fetch = guard.fetch
     if type(fetch) is CodeOf and type(fetch.function) is types.FunctionType:
         plan.code_is(fetch.function, guard.value)
         return
+    if type(guard) is SameElements:
+        value, wanted = _fetched(fetch), guard.value.copy()
+        if _is_plain(value) and value.dtype is wanted.dtype and wanted.dtype.kind in "ib":
+            plan.same_elements(_read(plan, fetch), wanted)
+            return
     if isinstance(guard, SameElements):
         plan.is_true(guard.holds)
         return

@@ -9,7 +9,6 @@ one kernel a size instead.
 from __future__ import annotations
 
 import functools
-import gc
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +21,7 @@ from gradc.calls.traceable import Traceable
 from gradc.kept import traces
 from gradc.kept.traces import Found, Question
 from gradc.requests.request import Request
+from gradc.runtime.collector import collector_paused
 from gradc.runtime.executable import Executable
 from gradc.runtime.fitting import Least, Shapes, fits, fits_sizes
 from gradc.tracing.captured.traced import Traced
@@ -335,19 +335,3 @@ def _symbol_names() -> Iterator[str]:
     while True:
         yield f"n{number}"
         number += 1
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Hold the cyclic garbage collector while graphs are built.
-
-    A graph is hundreds of thousands of small objects that all live until the end: looking through
-    them again and again takes half the compile time.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

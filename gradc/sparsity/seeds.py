@@ -4,9 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from gradc.sparsity.runs import Runs
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.sizes import Size
+from gradc_ir.core.types import Array
+
+
+class Fixed(NamedTuple):
+    """What is known of one pattern alone, whose kernel has it as constants.
+
+    Parameters
+    ----------
+    places: the bytes of each array of places: of elements, or with further ones and targets.
+    captures: the names of captured integers that the pattern hangs on.
+    """
+
+    places: tuple[bytes, ...]
+    captures: tuple[str, ...]
+
+    def arrays(self, are_long: bool) -> list[Array]:
+        """Return the places."""
+        dtype = np.int64 if are_long else np.int32
+        return [np.frombuffer(one, dtype) for one in self.places]
 
 
 class Seeds(NamedTuple):
@@ -22,7 +43,8 @@ class Terms(NamedTuple):
 
     ``kind`` tells these apart; ``used`` are the arrays of coefficients that are read; ``more`` is
     how many coefficients are added to elements that have one already. ``are_long``: whether places
-    need more than 32 bits. ``runs`` are all elements, where they need no places.
+    need more than 32 bits. ``runs`` are all elements, where they need no places; ``fixed`` are
+    the places where the kernel is for one pattern alone.
     """
 
     kind: str
@@ -31,6 +53,7 @@ class Terms(NamedTuple):
     more: Size
     are_long: bool = False
     runs: Runs | None = None
+    fixed: Fixed | None = None
 
 
 class BySeeds(NamedTuple):
@@ -54,7 +77,7 @@ class ByTerms(NamedTuple):
     """Elements by coefficients of terms: which, of which arrays, and whether some add up.
 
     ``are_long``: whether places need more than 32 bits. ``runs`` are all elements, where they need
-    no places: those of a pattern of numbers.
+    no places: those of a pattern of numbers; ``fixed`` are the places where they are constants.
     """
 
     kind: str
@@ -62,11 +85,12 @@ class ByTerms(NamedTuple):
     has_more: bool
     are_long: bool = False
     runs: Runs | None = None
+    fixed: Fixed | None = None
 
     @property
     def names(self) -> list[str]:
         """What is given before the arguments."""
-        if self.runs is not None:
+        if self.runs is not None or self.fixed is not None:
             return []
         return ["places", "further", "targets"] if self.has_more else ["places"]
 
@@ -74,5 +98,7 @@ class ByTerms(NamedTuple):
         """Return how many there are, by the first sizes of what is given."""
         if self.runs is not None:
             return Terms(self.kind, self.used, 0, 0, runs=self.runs)
+        if self.fixed is not None:
+            sizes = [len(array) for array in self.fixed.arrays(self.are_long)]
         more = sizes[1] if self.has_more else 0
-        return Terms(self.kind, self.used, sizes[0], more, self.are_long)
+        return Terms(self.kind, self.used, sizes[0], more, self.are_long, fixed=self.fixed)

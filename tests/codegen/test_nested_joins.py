@@ -87,6 +87,21 @@ def test_bits_are_those_of_the_interpreter(
     assert_compiled_same(function, *[[random.normal(size=size)] for size in (3, 8, 21, 70)])
 
 
+@pytest.mark.parametrize("dtype", [DType.I64, DType.I32])
+def test_rows_of_places(dtype: DType) -> None:
+    def body(x: Value) -> list[Value]:
+        def row(count: int) -> Value:
+            number = build.full(x.type.shape, 7, dtype)
+            made = [number if i == 1 else x * 11 + i for i in range(count)]
+            return flat(build.stack(made, (*x.type.shape, count), (1,)))
+
+        return [build.concatenate([row(15), x], 0), row(3)]
+
+    function = function_of([Type(dtype, (N,))], body)
+    cases = [[np.arange(size, dtype=dtype.numpy) - 4] for size in (3, 8, 21, 70)]
+    assert_compiled_same(function, *cases)
+
+
 @pytest.mark.parametrize("form", [one_run, beside_others, in_bands])
 def test_nothing_is_there_twice(form: Callable[[Value, int], Value]) -> None:
     function = function_of([Type(DType.F64, (40,))], lambda x: form(x, 4))

@@ -189,12 +189,12 @@ def test_float_of_a_traced_array() -> None:
 
 def test_range_over_a_traced_value() -> None:
     def loss(x, n):
-        return sum(x[0] for _ in range(n))
+        return {k: x[0] for k in range(n)}[0]
 
     assert message(loss, V, np.int64(3)) == (
         "a Python integer of a traced value is not known while the function is traced\n"
         "  model.py:LINE in loss\n"
-        "      return sum(x[0] for _ in range(n))\n"
+        "      return {k: x[0] for k in range(n)}[0]\n"
         "                               ^^^^^^^^\n"
         "  value: i64\n"
         "  help: range(), list indices and shapes need known numbers; a loop of a traced number of "

@@ -64,6 +64,34 @@ def test_what_is_captured_is_read_at_every_call(monkeypatch: Any) -> None:
     check()
 
 
+MASK = np.array([True, False, True])
+
+
+def test_what_decides_shapes_is_compared_by_its_elements(monkeypatch: Any) -> None:
+    def f(x: Any) -> Any:
+        return np.sum(x[MASK] ** 2)
+
+    compiled = gradc.compile(f)
+    module = sys.modules[__name__]
+
+    def check() -> None:
+        for _ in range(4):
+            assert compiled(X) == f(X)
+
+    check()
+    quick(compiled, X)
+    with monkeypatch.context() as changed:
+        changed.setattr(module, "MASK", MASK.copy())
+        quick(compiled, X)
+        MASK[1] = True
+        check()
+        for mask in (MASK[::-1], np.array([0, 2]), np.zeros(3, bool), [True, True, False]):
+            changed.setattr(module, "MASK", mask)
+            check()
+    MASK[1] = False
+    quick(compiled, X)
+
+
 TABLE: Any = ((1.0, 2.0, 3.0), (4.0, ("a", 5.0)))
 
 

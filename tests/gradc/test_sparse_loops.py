@@ -92,12 +92,53 @@ def taken_from_a_number(x: Any) -> Any:
     return out
 
 
+def columns(x: Any) -> Any:
+    """Return the defects of Euler's steps, written state by state."""
+    z = x.reshape(-1, 3)
+    out = np.zeros((len(z) - 1, 2))
+    for k in range(len(z) - 1):
+        position, speed, force = z[k]
+        out[k, 0] = z[k + 1, 0] - position - 0.1 * speed
+        out[k, 1] = z[k + 1, 1] - speed - 0.1 * (force - np.sin(position))
+    return out.ravel()
+
+
+def windows(x: Any) -> Any:
+    """Return what is added to columns, to a part of each row, and to one element of all steps."""
+    z = x.reshape(-1, 3)
+    out, once = 0.5 * z, np.zeros(2)
+    for k in range(len(z) - 1):
+        out[k, 2] += z[k, 0] * z[k + 1, 1]
+        out[k + 1, :2] -= z[k, 1:] ** 2
+        once[1] -= z[k, 2] ** 3
+    return np.concatenate([out.ravel(), once])
+
+
+def in_two_loops(x: Any) -> Any:
+    out = np.zeros(12)
+    for i in range(12):
+        for j in range(20):
+            out[i] += x[i + 2 * j] ** 2 * x[j]
+    return out
+
+
+def sums(x: Any) -> Any:
+    total, other = 1.0, np.zeros(2)
+    for k in range(len(x) - 1):
+        total = total - x[k] ** 3 * x[k + 1]
+        other = other + x[k : k + 2] ** 2
+    return np.concatenate([other, [total]])
+
+
 def is_by_terms(compiled: Any) -> bool:
     plans = [plan for plans in compiled._plans._plans.values() for plan in plans]
     return all(plan.making.passes is None for plan in plans)
 
 
-@pytest.mark.parametrize("function", [each, over_values, added, rows, two, fluxes, in_pairs])
+@pytest.mark.parametrize(
+    "function",
+    [each, over_values, added, rows, two, fluxes, in_pairs, columns, windows, in_two_loops, sums],
+)
 def test_loops_that_only_write_go_by_terms(function: Any) -> None:
     compiled = gradc.compile(function)
     values = compiled.jacobian_values(POINT)
@@ -125,6 +166,32 @@ def test_hessians_of_sums_of_what_loops_have_written() -> None:
     np.testing.assert_allclose(
         compiled.hessian_values(POINT), compiled.hessian(POINT)[at], rtol=1e-12, atol=1e-14
     )
+
+
+def chained(x: Any) -> Any:
+    total = 0.0
+    for k in range(len(x) - 1):
+        total += 100 * (x[k + 1] - x[k] ** 2) ** 2 + (1 - x[k]) ** 2
+    return total
+
+
+def of_pairs(x: Any) -> Any:
+    total = 0.0
+    for i in range(10):
+        for j in range(6):
+            total += np.sin(x[6 * i + j]) * x[j] ** 2
+    return total
+
+
+@pytest.mark.parametrize("function", [chained, of_pairs])
+def test_hessians_of_sums_in_loops_go_by_terms(function: Any) -> None:
+    compiled = gradc.compile(function)
+    values = compiled.hessian_values(POINT)
+    assert is_by_terms(compiled)
+    at = compiled.hessian_structure(POINT)
+    dense = compiled.hessian(POINT)
+    np.testing.assert_allclose(values, dense[at], rtol=1e-12, atol=1e-13)
+    assert np.count_nonzero(np.tril(dense)) == np.count_nonzero(values)
 
 
 def test_other_sizes_have_the_same_bits() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -89,11 +90,35 @@ def test_hessians_are_slices_too() -> None:
     np.testing.assert_allclose(values, compiled.hessian(POINT)[rows, columns], rtol=1e-12)
 
 
-def test_what_has_no_order_has_places() -> None:
-    at = np.random.default_rng(0).integers(0, 37, 200)
-    compiled = gradc.compile(lambda x: x[at] * x[at[::-1]] * x[0])
-    compiled.jacobian_values(POINT)
-    assert form_of(compiled).before
+AT = np.random.default_rng(0).integers(0, 37, 90)
+OTHER = np.random.default_rng(1).integers(-37, 37, 90)
+
+
+def without_order(x: Any) -> Any:
+    return x[AT] * x[AT[::-1]] * x[0]
+
+
+def test_places_of_what_has_no_order_are_constants_of_the_first_kernel(monkeypatch: Any) -> None:
+    compiled = gradc.compile(without_order)
+    first = compiled.jacobian_values(POINT)
+    assert form_of(compiled).before == ()
+    module = sys.modules[__name__]
+    for at in (OTHER, AT, OTHER[::-1].copy(), AT.copy()):
+        monkeypatch.setattr(module, "AT", at)
+        for _ in range(3):
+            values = compiled.jacobian_values(POINT)
+        rows, columns = compiled.jacobian_structure(POINT)
+        dense = compiled.jacobian(POINT)[rows, columns]
+        np.testing.assert_allclose(values, dense, rtol=1e-14, atol=1e-15)
+    forms = [plan.whole for plans in compiled._plans._plans.values() for plan in plans]
+    assert sorted(len(form.before) for form in forms) == [0, 3, 3]
+    assert_same_bits(first, values)
+
+
+def test_places_that_arguments_tell_are_given() -> None:
+    compiled = gradc.compile(lambda x, at: x[at] * x[at[::-1]] * x[0])
+    compiled.jacobian_values(POINT, AT)
+    assert len(form_of(compiled).before) == 3
 
 
 # -- runs of placements ----------------------------------------------------------------------------

@@ -20,7 +20,14 @@ PROGRAMS = [
         importlib.import_module(f"tests.written_loops.{module.name}"), "PROGRAMS", []
     )
 ]
-for module in ("conditions", "names", "renamed_objects", "shared_objects", "statements"):
+for module in (
+    "conditions",
+    "comprehensions",
+    "names",
+    "renamed_objects",
+    "shared_objects",
+    "statements",
+):
     importlib.import_module(f"tests.written_loops.{module}")
 # Which of two costs is less turns on rounding once both are at their minimum: plain NumPy moves by
 # 4e-9 too when one input changes by its last bit.
@@ -29,6 +36,7 @@ TOLERANCES = {"levenberg_marquardt": 1e-7}
 REFUSED = {
     "deleted_is_unbound": "y has no value of one kind after the if of line",
     "finally_runs": "changes what log holds",
+    "list_returned_by_a_step": "changed that has one more name in one case of a branch",
     "else_assigns_after_break": "hit has no value here in every case",
 }
 

@@ -119,10 +119,24 @@ def loan_interest(principal, rate, payment):
     return paid + balance
 
 
+def american_put_on_a_list(spot, strike, rate, volatility, steps=30):
+    """An American put by backward induction, on a list of the values of a tree."""
+    dt = 1.0 / steps
+    up = np.exp(volatility * np.sqrt(dt))
+    p = (np.exp(rate * dt) - 1 / up) / (up - 1 / up)
+    values = [max(strike - spot * up ** (2 * j - steps), 0.0) for j in range(steps + 1)]
+    for i in range(steps - 1, -1, -1):
+        for j in range(i + 1):
+            held = np.exp(-rate * dt) * (p * values[j + 1] + (1 - p) * values[j])
+            values[j] = max(held, strike - spot * up ** (2 * j - i))
+    return values[0]
+
+
 _random = np.random.default_rng(6)
 
 PROGRAMS = [
     Program(american_put_tree, (100.0, 105.0, 0.05, 0.25), (0, 1, 2, 3)),
+    Program(american_put_on_a_list, (100.3, 105.0, 0.05, 0.25), (0, 1, 2, 3)),
     Program(
         heston_call,
         (

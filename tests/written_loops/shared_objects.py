@@ -309,3 +309,37 @@ def augmented_list(x, v):
     for k in range(2):
         a += [k * x]
     return len(b) + sum(b)
+
+
+@program
+def same_list_appended_in_every_step(x, v):
+    """All entries are one list, as it is in the end."""
+    a = [x, 2 * x]
+    held = []
+    for k in range(5):
+        a[0] += 0.3 * x * k
+        held.append(a)
+    return sum(h[0] for h in held)
+
+
+@program
+def same_list_appended_and_changed_later(x, v):
+    """All entries are one list, which the loop leaves as it is."""
+    a = [x, 2 * x]
+    held = []
+    for k in range(5):
+        held.append(a)
+        x = x * 1.1
+    a[0] = 3 * x
+    return sum(h[0] for h in held)
+
+
+@program
+def states_appended_before_they_are_replaced(x, v):
+    """Each entry is the state of its step."""
+    state = [x, 2 * x]
+    held = []
+    for k in range(5):
+        held.append(state)
+        state = [state[1] * 0.5, state[0] + k]
+    return sum(h[0] * (n + 1) for n, h in enumerate(held)) + state[1]

@@ -14,7 +14,7 @@ from typing import Any
 from gradc_codegen.calls import layout
 
 # where the address of the code lies in an object, and the flags in a class
-_CODE, _CLASS_FLAGS = 16, 168
+CODE, _CLASS_FLAGS = 16, 168
 _HAS_CODE, _IS_METHOD, _MAY_BE_BASE, _DEFAULT = 1 << 11, 1 << 17, 1 << 10, 1 << 18
 # numbers of CPython's slots and types of members
 _CALL, _MEMBERS, _SIZE, _READ_ONLY = 50, 72, 19, 1
@@ -47,11 +47,11 @@ class _Spec(ctypes.Structure):
 @functools.cache
 def _spec() -> tuple[Any, ...]:
     """Return what the class is made of; it is read as long as the class is there."""
-    members = (_Member * 2)(_Member(b"__vectorcalloffset__", _SIZE, _CODE, _READ_ONLY, None))
+    members = (_Member * 2)(_Member(b"__vectorcalloffset__", _SIZE, CODE, _READ_ONLY, None))
     call = ctypes.cast(ctypes.pythonapi.PyVectorcall_Call, ctypes.c_void_p).value
     slots = (_Slot * 3)(_Slot(_MEMBERS, ctypes.addressof(members)), _Slot(_CALL, call))
     flags = _DEFAULT | _MAY_BE_BASE | _HAS_CODE
-    spec = _Spec(b"gradc_codegen.Called", _CODE + 8, 0, flags, ctypes.addressof(slots))
+    spec = _Spec(b"gradc_codegen.Called", CODE + 8, 0, flags, ctypes.addressof(slots))
     return spec, slots, members
 
 
@@ -77,7 +77,7 @@ def _fits(made: Any) -> bool:
     called = called.__get__("")
     probe.__call__ = called
     return (
-        ctypes.c_uint64.from_address(id(probe) + _CODE).value == 0
+        ctypes.c_uint64.from_address(id(probe) + CODE).value == 0
         and ctypes.c_int64.from_address(id(probe) + layout.CALLED).value == id(called)
         and ctypes.c_uint64.from_address(id(Tried) + _CLASS_FLAGS).value == Tried.__flags__
     )
@@ -99,4 +99,9 @@ def take_code(kind: type, is_method: bool) -> None:
 def set_code(called: Any, address: int) -> None:
     """Have an instance called by the code at an address, which finds ``__call__`` in it."""
     if base() is not object and isinstance(called, base()):
-        ctypes.c_uint64.from_address(id(called) + _CODE).value = address
+        ctypes.c_uint64.from_address(id(called) + CODE).value = address
+
+
+def code_of(called: Any) -> int:
+    """Return the address of the code that an instance is called by, 0 where Python calls it."""
+    return int(ctypes.c_uint64.from_address(id(called) + CODE).value)

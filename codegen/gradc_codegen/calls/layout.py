@@ -13,6 +13,7 @@ import os
 import platform
 import sys
 import types
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ DEFINITION, CODE, OF_FUNCTION, CALLED = 16, 8, 24, 24
 CONTIGUOUS_AND_ALIGNED, WRITEABLE = 0x0001 | 0x0100, 0x0400
 
 # Positions in NumPy's table of C functions.
-_API_ARRAY_TYPE, _API_NEW = 2, 93
+_API_ARRAY_TYPE, _API_NEW, _API_SET_HANDLER, _API_USUAL_HANDLER = 2, 93, 304, 306
 
 _FUNCTIONS = (
     "PyCFunction_NewEx",
@@ -82,22 +83,38 @@ _OBJECTS: dict[str, object] = {
     "numpy.True": np.True_,
     "numpy.False": np.False_,
 }
-_NEW_ARRAY, _MOVE = "PyArray_New", "memmove"
+_NEW_ARRAY, _SET_HANDLER, _OF_C = "PyArray_New", "PyDataMem_SetHandler", ("memmove", "memcmp")
 # Where each address stands in the table that the code is given.
-PLACES = {name: place for place, name in enumerate((*_FUNCTIONS, *_OBJECTS, _NEW_ARRAY, _MOVE))}
+PLACES = {
+    name: place
+    for place, name in enumerate((*_FUNCTIONS, *_OBJECTS, _NEW_ARRAY, _SET_HANDLER, *_OF_C))
+}
 
 
 @functools.cache
 def addresses() -> Array:
     """Return the addresses of functions and objects, in the order of :data:`PLACES`."""
-    functions = [getattr(ctypes.pythonapi, name) for name in _FUNCTIONS]
+
+    def addresses_in(library: ctypes.CDLL, names: Sequence[str]) -> Iterator[int]:
+        for name in names:
+            yield ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+
     found = [
-        *(ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions),
+        *addresses_in(ctypes.pythonapi, _FUNCTIONS),
         *map(id, _OBJECTS.values()),
         _numpy_function(_API_NEW),
-        ctypes.cast(_c_library().memmove, ctypes.c_void_p).value or 0,
+        _numpy_function(_API_SET_HANDLER),
+        *addresses_in(_c_library(), _OF_C),
     ]
     return np.array(found, np.int64)
+
+
+def usual_memory() -> Any:
+    """Return the capsule of NumPy's own memory handler; None where it is not where it should be."""
+    if not is_known():
+        return None
+    found = ctypes.py_object.from_address(_numpy_function(_API_USUAL_HANDLER)).value
+    return found if "mem_handler" in repr(found) else None
 
 
 def _c_library() -> ctypes.CDLL:

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradc_codegen.calls import cells
+from gradc_codegen.calls.result_memory import keep_results
 from gradc_codegen.calls.steps import (
+    LARGE_RESULT,
     MOST_HELD,
     MOST_REGISTERS,
     MOST_SLOTS,
@@ -106,6 +108,14 @@ class Plan:
     def alike(self, one: int, other: int, *, same: bool) -> None:
         """Go on if two registers are one object, or if they are not."""
         self._step(Step.ALIKE if same else Step.UNLIKE, one, other)
+
+    def same_elements(self, register: int, elements: Array) -> None:
+        """Go on if a register is a contiguous array with the bytes of another, and its shape."""
+        dtype, shape = self._object(elements.dtype), elements.shape
+        address = self._numbers(elements)
+        self._step(
+            Step.SAME_ELEMENTS, register, address, dtype, len(shape), elements.nbytes, *shape
+        )
 
     def is_true(self, function: Any) -> None:
         """Go on if a function without parameters returns True."""
@@ -250,6 +260,8 @@ class Plan:
             if layout.outputs[i][1]:
                 self._step(Step.DROP, i)
         cells.keep_scratch(layout.scratch)
+        if any(_bytes(type_, shape) >= LARGE_RESULT for type_, shape in layout.outputs):
+            keep_results()
 
     def push(self, output: int) -> None:
         """Put an output on the stack of results."""

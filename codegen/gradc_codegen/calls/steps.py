@@ -15,10 +15,18 @@ from enum import IntEnum, IntFlag
 NAME, OF_OBJECTS = "gradc.walk", "gradc.walk.object"
 FUNCTION, CALL = "gradc.walk.class_of_functions", "gradc.walk.call"
 
+# What makes methods and their members, and calls them, and what that refers to.
+GET_METHOD, GET_MEMBER, BOUND = "gradc.walk.get_method", "gradc.walk.get_member", "gradc.walk.bound"
+CLASS_OF_METHODS, CLASS_OF_MEMBERS = "gradc.walk.class_of_methods", "gradc.walk.class_of_members"
+CELLS = "gradc.walk.cells"
+
 # A call that needs more of any of these has no plan.
 MOST_REGISTERS = 64
 MOST_SLOTS = 64
 MOST_HELD = 64
+
+# The memory of results of so many bytes is kept when they are gone: :mod:`result_memory`.
+LARGE_RESULT = 1 << 18
 
 
 class Head(IntEnum):
@@ -47,6 +55,7 @@ class Step(IntEnum):
     EQUAL = 27  # register, object: it is of this object's very class, and equals it
     ALIKE = 28  # register, register: both are one object
     UNLIKE = 29  # register, register: they are two objects
+    SAME_ELEMENTS = 38  # register, address of the elements, dtype, rank, bytes, sizes…
     # parts of nests
     DICT_ITEMS = 8  # register, count, then keys as they were written, each with the part's register
     LENGTH_OF_LIST = 9  # register, length
@@ -112,3 +121,5 @@ class Cell(IntEnum):
     SCRATCH = 2  # the address of the scratch that calls share
     SCRATCH_BYTES = 3
     SCRATCH_TAKEN = 4  # its address while a call has it
+    MEMORY = 5  # NumPy's handler that keeps the memory of large results, or 0
+    USUAL_MEMORY = 6  # the handler that is in force unless somebody has set one

@@ -19,6 +19,17 @@ def _array(w: Walker) -> None:
     w.next(5, rank)
 
 
+@writes(Step.SAME_ELEMENTS)
+def _same_elements(w: Walker) -> None:
+    array, rank = w.register(0), w.operand(3)
+    _check_array(w, array, w.operand(2, "ptr"), w.value(f"trunc i64 {rank} to i32"))
+    _check_shape(w, array, rank, 5)
+    data, wanted = w.load("ptr", array, layout.DATA), w.operand(1, "ptr")
+    order = w.call("i32", "memcmp", f"ptr {data}", f"ptr {wanted}", f"i64 {w.operand(4)}")
+    w.require(w.equal(order, "0", "i32"))
+    w.next(6, rank)
+
+
 def _check_shape(w: Walker, array: str, rank: str, first: int) -> None:
     """Go on where an array has the sizes that the operands from the first one on are."""
     shape = w.load("ptr", array, layout.SHAPE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradc_codegen.calls import layout
-from gradc_codegen.calls.steps import Cell, Output, Step
+from gradc_codegen.calls.steps import LARGE_RESULT, Cell, Output, Step
 from gradc_codegen.calls.walk_writer import Steps, Walker
 
 RESULTS = Steps()
@@ -131,13 +131,14 @@ def _new_output(w: Walker, i: str) -> None:
     w.label(fresh)
     dtype = w.value(f"trunc i64 {w.load('i64', first, 8)} to i32")
     rank = w.value(f"trunc i64 {w.load('i64', first, 16)} to i32")
-    new = w.made(
-        w.call(
-            "ptr", "PyArray_New", f"ptr {w.known('ndarray')}", f"i32 {rank}",
-            f"ptr {w.load('ptr', first, 24)}", f"i32 {dtype}", "ptr null", "ptr null", "i32 0",
-            "i32 0", "ptr null",
-        )
+    _from_kept_memory(w, first)
+    new = w.call(
+        "ptr", "PyArray_New", f"ptr {w.known('ndarray')}", f"i32 {rank}",
+        f"ptr {w.load('ptr', first, 24)}", f"i32 {dtype}", "ptr null", "ptr null", "i32 0",
+        "i32 0", "ptr null",
     )  # fmt: skip
+    _from_usual_memory(w)
+    w.made(new)
     w.emit(f"store ptr {new}, ptr {result}")
     w.emit(f"store ptr {w.load('ptr', new, layout.DATA)}, ptr {output}")
     w.go(made)
@@ -152,6 +153,28 @@ def _new_output(w: Walker, i: str) -> None:
     w.go(made)
     w.label(made)
     w.emit(f"store i64 {w.value(f'add i64 {i}, 1')}, ptr %pushed")
+
+
+def _from_kept_memory(w: Walker, output: str) -> None:
+    """Have the memory of a large array be some that is kept; whoever has set a handler keeps it."""
+    w.emit("store ptr null, ptr %before")
+    own = w.load("ptr", "%cells", 8 * Cell.MEMORY)
+    is_large = w.value(f"icmp uge i64 {w.load('i64', output, 40)}, {LARGE_RESULT}")
+    with w.when(w.value(f"and i1 {is_large}, {w.differ(own, 'null')}")):
+        before = w.made(w.call("ptr", "PyDataMem_SetHandler", f"ptr {own}"))
+        w.emit(f"store ptr {before}, ptr %before")
+        with w.when(w.differ(before, w.load("ptr", "%cells", 8 * Cell.USUAL_MEMORY))):
+            _from_usual_memory(w)
+            w.emit("store ptr null, ptr %before")
+
+
+def _from_usual_memory(w: Walker) -> None:
+    """Have memory come from where it came from before."""
+    before = w.load("ptr", "%before")
+    with w.when(w.differ(before, "null")):
+        own = w.call("ptr", "PyDataMem_SetHandler", f"ptr {before}")
+        w.call("void", "Py_DecRef", f"ptr {own}")
+        w.call("void", "Py_DecRef", f"ptr {before}")
 
 
 def _with_scratch(w: Walker) -> None:

@@ -225,6 +225,7 @@ class Walker:
             "keywords",
             "work",
             "owned",
+            "before",
             "position",
             "key",
             "item",

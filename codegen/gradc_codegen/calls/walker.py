@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from gradc_codegen.calls.steps import Step
 from gradc_codegen.calls.walk_inputs import INPUTS
+from gradc_codegen.calls.walk_methods import write_methods
 from gradc_codegen.calls.walk_reads import READS
 from gradc_codegen.calls.walk_results import RESULTS
 from gradc_codegen.calls.walk_writer import Walker
@@ -24,4 +25,5 @@ def text() -> str:
         walker.label(f"step{step.value}")
         writers[step](walker)
     walker.end()
+    write_methods(walker)
     return "\n".join(walker.lines) + "\n"

@@ -7,8 +7,8 @@ that follow one another are one run of memory, whose vectors are picked from the
 
 from __future__ import annotations
 
-from gradc_codegen.lower.transpose_blocks import SIDE, columns_of, first_lanes
-from gradc_codegen.text.indices import Lane
+from gradc_codegen.lower.transpose_blocks import SIDE, columns_of
+from gradc_codegen.text.indices import Lane, first_lanes
 from gradc_codegen.text.loads_and_stores import Memory
 from gradc_codegen.text.module import REGISTER, shuffle
 from gradc_codegen.text.vectors import piece
@@ -51,7 +51,7 @@ class RowStores:
     def takes(self, dtype: DType) -> bool:
         """Whether rows of a dtype can be written so, in the lanes at hand."""
         writer = self._writer
-        return dtype.is_float and writer.lanes % SIDE == 0
+        return dtype is not DType.BOOL and writer.lanes % SIDE == 0
 
     def add(
         self,
@@ -139,7 +139,7 @@ class RowStores:
                 at = Lane(writer.add(position, str(first)), "1")
 
                 def store(register: str = register, at: Lane = at) -> None:
-                    with writer.in_lanes(SIDE, None if width == SIDE else first_lanes(width)):
+                    with writer.in_lanes(SIDE, None if width == SIDE else first_lanes(width, SIDE)):
                         self._memory.store(row.base, at, dtype, register)
 
                 if left:

@@ -11,7 +11,7 @@ from gradc_codegen.lower.addresses import Place
 from gradc_codegen.lower.elements import Elements
 from gradc_codegen.nest.loop_nest import Staged
 from gradc_codegen.storage.storage import Buffer
-from gradc_codegen.text.indices import Lane
+from gradc_codegen.text.indices import Lane, first_lanes
 from gradc_codegen.text.module import REGISTER, shuffle
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.sizes import Size
@@ -69,7 +69,7 @@ def _transpose_squares(
     line = _LINE // dtype.bytes
 
     def square(start: str, first: str, width: int = SIDE) -> None:
-        with writer.in_lanes(SIDE, None if width == SIDE else first_lanes(width)):
+        with writer.in_lanes(SIDE, None if width == SIDE else first_lanes(width, SIDE)):
             rows = []
             for row in range(SIDE):
                 along = writer.add(writer.add(at.origin, start), str(row))
@@ -142,11 +142,6 @@ def _transpose_squares(
             writer.loop(begin, length, fetch, line)
 
     writer.loop("0", str(lanes), along, SIDE)
-
-
-def first_lanes(count: int) -> str:
-    """Return the mask of the first lanes."""
-    return f"<{', '.join(f'i1 {str(lane < count).lower()}' for lane in range(SIDE))}>"
 
 
 def columns_of(writer: Writer, rows: list[str], type_: str) -> list[str]:

@@ -10,6 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from gradc_codegen.text.module import NARROW
+
 _DEFINITION = re.compile(
     r"^define internal (?P<rest>[^@\n]*(?P<name>@gradc\.[\w.]+)\([^\n]*\{\n.*?^\})$",
     re.MULTILINE | re.DOTALL,
@@ -53,7 +55,9 @@ def with_common(texts: Sequence[str]) -> list[str]:
 def _definitions(text: str) -> dict[str, str]:
     """Return the texts of a module's functions that have common names, by these."""
     marks = dict(_MARKS.findall(text))
+    # vectors are handed on in other registers
+    registers = NARROW if NARROW in text else ""
     return {
-        match["name"]: _MARK.sub(lambda mark: marks[mark[1]], match["rest"])
+        match["name"]: registers + _MARK.sub(lambda mark: marks[mark[1]], match["rest"])
         for match in _DEFINITION.finditer(text)
     }

@@ -19,6 +19,7 @@ from gradc_codegen.machine import elf_loader
 from gradc_codegen.machine.symbol_names import names_of
 from gradc_codegen.target.llvm_lock import LOCK
 from gradc_codegen.target.target import machine_of, target
+from gradc_codegen.text.module import NARROW
 from gradc_codegen.threads import pool
 from gradc_ir.core import foreign
 from gradc_ir.errors import VerifyError
@@ -169,25 +170,31 @@ def _formula(symbol: str) -> LoadedModule:
 
 
 @functools.cache
-def _shared(function: str) -> LoadedModule:
-    """Return what an emitted function, such as ``sin.v8f64``, does rarely."""
+def _shared(function: str, outside: str) -> LoadedModule:
+    """Return what an emitted function, such as ``sin.v8f64``, does rarely.
+
+    ``outside``: what the names begin with, which says what registers are used.
+    """
 
     def text() -> str:
-        from gradc_codegen.math.shared import shared_of  # what is kept does without
+        from gradc_codegen.math.shared import OUTSIDE, shared_of  # what is kept does without
 
-        found = shared_of(function, machine_of(target("native")))
+        machine = machine_of(target("native"))
+        found = shared_of(
+            function, machine.keeping_to(NARROW) if outside == OUTSIDE[True] else machine
+        )
         assert found is not None
         return found.text
 
     # it is emitted as it is written, whatever LLVM does before
-    loaded = kept_module(text, "long", name=f"shared {function}")
+    loaded = kept_module(text, "long", name=f"{outside} {function}")
     _kept.append(loaded)
     return loaded
 
 
 def _shared_address(symbol: str) -> int:
-    _, word, of, *_ = symbol.split(".")
-    return _shared(f"{word}.{of}").address(symbol)
+    outside, word, of, *_ = symbol.split(".")
+    return _shared(f"{word}.{of}", outside).address(symbol)
 
 
 @functools.cache
@@ -240,7 +247,7 @@ _kept: list[LoadedModule] = []
 # the functions of gradc_codegen.math.formulas
 _FORMULA = re.compile(rb"gradc_formula_f(?:64|32)\b")
 # and those of gradc_codegen.math.shared
-_SHARED = re.compile(rb"gradc_shared\.[\w.]+")
+_SHARED = re.compile(rb"gradc_shared(?:_narrow)?\.[\w.]+")
 
 _RUN = re.compile(re.escape(pool.RUN).encode())
 

@@ -27,7 +27,7 @@ from gradc_codegen.target.target import (
     asking,
     machine_of,
 )
-from gradc_codegen.text.module import AS_WRITTEN, PLAIN_LOOP
+from gradc_codegen.text.module import AS_WRITTEN, NARROW, PLAIN_LOOP, UNMASKED
 from gradc_ir.classes.quick import dataclass
 from gradc_ir.errors import ExportError, VerifyError
 
@@ -37,6 +37,9 @@ FUNCTION_ATTRIBUTES = 'nounwind "no-builtins"'
 # … where code is short before it is fast. That it is as short as can be LLVM is not told: on 32-bit
 # machines it would call the compiler's library to shift 64 bits, and gain a fiftieth elsewhere.
 SMALL_ATTRIBUTES = "optsize"
+
+# … of a module that keeps to registers of 32 bytes
+_NARROW_ATTRIBUTES = ' "prefer-vector-width"="256" "min-legal-vector-width"="256"'
 
 # Attributes are added to the text: llvmlite 0.47 puts those added to a function on its result.
 # A literal beginning is found at once, the beginnings of all lines one by one.
@@ -81,12 +84,13 @@ _STRIDE = re.compile(r" = mul (?:nsw |nuw )*i64 %\S+ %")
 class Effort:
     """How hard LLVM tries: levels of its pipeline and code generator, and what to leave out.
 
+    ``pipeline``: 0 only inlines what is always inlined, None does nothing.
     ``as_written``: whether code is emitted instruction by instruction, but for math functions.
     ``marked``: whether there are functions that are written as they are to be.
     ``is_small``: whether short code is worth more than fast code.
     """
 
-    pipeline: int
+    pipeline: int | None
     generator: int
     vectorize: bool
     unroll: bool
@@ -102,9 +106,10 @@ USUAL = Effort(
 )
 # Code without loops is nearly as it should be when it is written: more than the first level takes
 # a third of its time and gains nothing. Vectors of neighbouring numbers, the quotients and products
-# of small matrices above all, make some kernels a third faster; in long code they are few.
-STRAIGHT = replace(USUAL, pipeline=1, vectorize=False)
-SHORT = replace(STRAIGHT, vectorize=True)
+# of small matrices above all, make some kernels a third faster; in long code they are few, and the
+# first level, a third of LLVM's time, gains a twentieth.
+SHORT = replace(USUAL, pipeline=1)
+STRAIGHT = replace(USUAL, pipeline=0, generator=1, vectorize=False)
 _SHORT_MODULE = 5_000
 STRIDED = replace(USUAL, reduce_strength=False)
 MEDIUM = replace(STRIDED, unroll=False)
@@ -114,8 +119,8 @@ LARGE = Effort(
 # Without loops the machine code is the same, to a few bytes, when nothing looks at it before; and
 # when the generator takes one instruction after another, it is a tenth longer and there in half the
 # time.
-LONG = replace(LARGE, pipeline=0, as_written=True)
-HUGE = replace(LARGE, pipeline=0, generator=0)
+LONG = replace(LARGE, pipeline=None, as_written=True)
+HUGE = replace(LARGE, pipeline=None, generator=0)
 # Functions stay apart, one of each, but those that are called once; rare ones are optimised.
 SMALL = replace(USUAL, vectorize=False, unroll=False, is_small=True)
 
@@ -177,10 +182,9 @@ def parse(
     """
     context = llvm.create_context()
     modules = []
-    width = machine_of(target).vector_bytes
     for text in texts:
         try:
-            attributed = _with_attributes(text, how, width, attributes)
+            attributed = _with_attributes(text, how, target, attributes)
             module = llvm.parse_assembly(put_back(attributed, aside), context)
             module.verify()
         except RuntimeError as error:
@@ -192,8 +196,16 @@ def parse(
     return modules[0]
 
 
-def _with_attributes(text: str, how: Effort, width: int, attributes: str) -> str:
-    """Return a text whose functions have their attributes; vectors of the machine are so wide."""
+def _narrow_attributes(text: str, target: Target) -> str:
+    """Return what is told of the functions of a text for the registers that they use."""
+    if UNMASKED in text:
+        return f' "target-features"="{f"{target.features},-avx512f".lstrip(",")}"'
+    return _NARROW_ATTRIBUTES if NARROW in text else ""
+
+
+def _with_attributes(text: str, how: Effort, target: Target, attributes: str) -> str:
+    """Return a text whose functions have their attributes."""
+    width, told = machine_of(target).vector_bytes, _narrow_attributes(text, target)
 
     def define(match: re.Match[str]) -> str:
         head = match[1]
@@ -208,7 +220,7 @@ def _with_attributes(text: str, how: Effort, width: int, attributes: str) -> str
         more += f" {attributes}" if attributes else ""
         if width > _STACK and _loops_over_vectors(match.string, match.end()):
             more += f" alignstack({width})"
-        return f"\n{head} {FUNCTION_ATTRIBUTES}{more} {{"
+        return f"\n{head} {FUNCTION_ATTRIBUTES}{told}{more} {{"
 
     if how.keep_apart or how.is_small:
         text = text.replace(") alwaysinline\n", ")\n")
@@ -292,7 +304,7 @@ def _without_marks(module: llvm.ModuleRef) -> llvm.ModuleRef:
 @uses_llvm
 def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> Optimized:
     """Optimise a module in place; returns it with a fresh machine of the same effort."""
-    if how.pipeline:
+    if how.pipeline is not None:
         options = llvm.create_pipeline_tuning_options(how.pipeline)
         options.loop_vectorization = how.vectorize
         options.slp_vectorization = how.vectorize and _JOINS_NEIGHBOURS

@@ -14,12 +14,14 @@ from collections.abc import Iterator, Mapping
 from gradc_codegen.math.emitted.function_text import own_text_of
 from gradc_codegen.math.emitted.rare import ATTRIBUTES
 from gradc_codegen.math.emitted.table import DEFINITIONS, operands_of
-from gradc_codegen.text.module import Machine
+from gradc_codegen.text.module import NARROW, Machine
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import DType
 
-# What names in a module begin with, and those of what it calls outside.
-_OWN, _OUTSIDE = "@gradc.", "@gradc_shared."
+# What names in a module begin with, and those of what it calls outside, by whether it keeps to
+# registers of 32 bytes.
+_OWN = "@gradc."
+OUTSIDE = {False: "gradc_shared", True: "gradc_shared_narrow"}
 
 _RARE = re.compile(
     r"^define internal [^@\n]*(@gradc\.[\w.]+)\([^\n]*\) (?:noinline )?cold ", re.MULTILINE
@@ -49,6 +51,7 @@ class Shared(NamedTuple):
 
 def without_shared(text: str, machine: Machine) -> str:
     """Return the text of a module that calls what is shared outside."""
+    machine = machine.keeping_to(NARROW) if NARROW in text else machine
     for function in dict.fromkeys(_functions(text)):
         shared = shared_of(function, machine)
         if shared is None or any(f"{block}\n" not in text for block in shared.blocks):
@@ -56,7 +59,7 @@ def without_shared(text: str, machine: Machine) -> str:
         for block in shared.blocks:
             text = text.replace(f"{block}\n", "")
         for name, declaration in shared.declared.items():
-            text = text.replace(f"{name}(", f"{_outside(name)}(") + f"{declaration}\n"
+            text = text.replace(f"{name}(", f"{_outside(name, machine)}(") + f"{declaration}\n"
     return text
 
 
@@ -89,12 +92,13 @@ def shared_of(function: str, machine: Machine) -> Shared | None:
             rf"^define internal ([^@\n]*){re.escape(name)}\(([^)]*)\)", whole, re.MULTILINE
         )
         assert head is not None
-        outside, given = _outside(name), re.sub(r" %\w+", "", head[2])
+        outside, given = _outside(name, machine), re.sub(r" %\w+", "", head[2])
         declared[name] = f"declare {head[1]}{outside}({given}) {_KNOWN}"
         opened = f"define {head[1]}{name}({head[2]})"
         whole = whole.replace(head[0], opened).replace(f"{name}(", f"{outside}(")
-    return Shared(tuple(rare.values()), declared, "\n".join([whole, *body.declarations, ""]))
+    text = "\n".join([machine.keeps_to, whole, *body.declarations, ""])
+    return Shared(tuple(rare.values()), declared, text)
 
 
-def _outside(name: str) -> str:
-    return name.replace(_OWN, _OUTSIDE, 1)
+def _outside(name: str, machine: Machine) -> str:
+    return name.replace(_OWN, f"@{OUTSIDE[bool(machine.keeps_to)]}.", 1)

@@ -36,3 +36,8 @@ def varies(index: str) -> bool:
 def is_number(text: str) -> bool:
     """Whether an index is a number that is known now."""
     return text[0] not in "%s<" and not isinstance(text, Lane)
+
+
+def first_lanes(count: int, lanes: int) -> str:
+    """Return the mask of the first lanes."""
+    return f"<{', '.join(f'i1 {str(lane < count).lower()}' for lane in range(lanes))}>"

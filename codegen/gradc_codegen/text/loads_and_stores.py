@@ -17,11 +17,13 @@ class _Lanes(NamedTuple):
     pointers: one pointer, to lanes side by side, or one for each lane, with the type.
     suffix: how the names of LLVM's intrinsics for it end.
     mask: the lanes that are loaded or stored, with the type; empty for all, side by side.
+    first: so many lanes are loaded or stored, the first ones side by side, if that is known now.
     """
 
     pointers: str
     suffix: str
     mask: str
+    first: int | None = None
 
 
 class Memory:
@@ -43,6 +45,8 @@ class Memory:
         at = self._lanes(base, position, dtype, mask)
         if not at.mask:
             return writer.emit_vector(f"load {type_}, {at.pointers}, align {dtype.bytes}")
+        if at.first:
+            return self._load_first(at.first, at.pointers, dtype)
         way = "load" if at.pointers.startswith("ptr") else "gather"
         if way == "gather" and writer.mask is None and self._loads_one_by_one(dtype):
             return self._one_by_one(base, position, dtype)
@@ -87,9 +91,47 @@ class Memory:
         if not at.mask:
             writer.do(f"store {type_} {register}, {at.pointers}, align {dtype.bytes}")
             return
+        if at.first is not None:
+            self._store_first(at.first, at.pointers, dtype, register)
+            return
         way = "store" if at.pointers.startswith("ptr") else "scatter"
         given = f"{type_} {register}", at.pointers, f"i32 {dtype.bytes}", at.mask
         writer.do(writer.module.call("void", f"@llvm.masked.{way}.{at.suffix}", *given))
+
+    # Vectors of as many elements as there are: LLVM keeps what is stored so, and loaded again, in
+    # registers, and processors hand it on from the one to the other, neither of which holds under
+    # a mask.
+
+    def _load_first(self, count: int, pointer: str, dtype: DType) -> str:
+        writer, element = self._writer, MEMORY[dtype]
+        if count == 1:  # passes of LLVM fail at vectors of one element
+            whole = writer.type_of(element, True)
+            loaded = writer.emit(f"load {element}, {pointer}")
+            return writer.emit_vector(
+                f"insertelement {whole} zeroinitializer, {element} {loaded}, i64 0"
+            )
+        type_ = f"<{count} x {element}>"
+        loaded = writer.emit_vector(f"load {type_}, {pointer}, align {dtype.bytes}")
+        return self._resized(loaded, type_, "zeroinitializer", count, writer.lanes)
+
+    def _store_first(self, count: int, pointer: str, dtype: DType, register: str) -> None:
+        writer, element = self._writer, MEMORY[dtype]
+        whole = writer.type_of(element, True)
+        if count == 1:
+            first = writer.emit(f"extractelement {whole} {register}, i64 0")
+            writer.do(f"store {element} {first}, {pointer}")
+        elif count:
+            first = self._resized(register, whole, "poison", writer.lanes, count)
+            writer.do(f"store <{count} x {element}> {first}, {pointer}, align {dtype.bytes}")
+
+    def _resized(self, register: str, type_: str, rest: str, count: int, wanted: int) -> str:
+        """Write the first elements of a vector of ``count``; those behind are the rest's."""
+        if count == wanted:
+            return register
+        lanes = ", ".join(f"i32 {min(lane, count)}" for lane in range(wanted))
+        return self._writer.emit_vector(
+            f"shufflevector {type_} {register}, {type_} {rest}, <{wanted} x i32> <{lanes}>"
+        )
 
     def _lanes(self, base: str, position: str, dtype: DType, mask: bool) -> _Lanes:
         writer = self._writer
@@ -99,7 +141,9 @@ class Memory:
         if isinstance(position, Lane) and position.step == "1":
             used = writer.mask if mask else None
             pointer = self.pointer(base, position.origin, dtype, used is None)
-            return _Lanes(f"ptr {pointer}", f"{lanes}.p0", f"{flags} {used}" if used else "")
+            if used is None:
+                return _Lanes(f"ptr {pointer}", f"{lanes}.p0", "")
+            return _Lanes(f"ptr {pointer}", f"{lanes}.p0", f"{flags} {used}", writer.first)
         # lanes that do not count may have any position
         pointers = f"{writer.type_of('ptr', True)} {self._pointers(base, position, dtype)}"
         used = writer.mask or "splat (i1 true)"

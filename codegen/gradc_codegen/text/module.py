@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,6 +26,11 @@ MEMORY = {**REGISTER, DType.BOOL: "i8"}
 # An attribute of straight code in lanes, which has been written as it is to be: nothing but the
 # code generator needs to look at it.
 AS_WRITTEN = '"gradc-as-written"'
+# A line of modules whose functions keep to registers of 32 bytes, though there are wider ones: all
+# of a module or none, since a vector of 64 bytes is handed on in one register or in two.
+NARROW = "; registers of 32 bytes"
+# … and where none of the registers are used that came along with wider ones
+UNMASKED = f"{NARROW}, none of truth values"
 # How the mark of a loop ends that is neither unrolled nor vectorised.
 PLAIN_LOOP = "!0, !1"
 
@@ -78,6 +84,7 @@ class Machine:
         has no fused multiply-add.
     permutes: whether an instruction permutes the numbers of a register of 32 bytes, each by an
         index of its own.
+    keeps_to: the line that says which registers code does without, ``NARROW`` or ``UNMASKED``.
     gathers: whether the instruction that loads lanes from anywhere, if there is one, is quicker
         than loads of one lane each.
     pointer_bits: how wide a pointer is, and with it C's ``size_t``.
@@ -90,6 +97,7 @@ class Machine:
     pointer_bits: int = 64
     is_small: bool = False
     gathers: bool = True
+    keeps_to: str = ""
 
     @property
     def vector_bytes(self) -> int:
@@ -97,6 +105,10 @@ class Machine:
         if self.is_wide:
             return 64
         return 32 if self.permutes else 16
+
+    def keeping_to(self, registers: str) -> Machine:
+        """Return a machine with wide registers as one whose code does without some of them."""
+        return replace(self, is_wide=False, keeps_to=registers)
 
 
 ANY_MACHINE = Machine()
@@ -183,7 +195,7 @@ class Module:
 
     def __str__(self) -> str:
         parts = [
-            f"; {self.name}",
+            f"; {self.name}\n{self.machine.keeps_to}".rstrip(),
             "\n".join([*self._globals, *map(str, self._at_end.values())]),
             "\n\n".join(self.functions),
             "\n\n".join(self._helpers.values()),

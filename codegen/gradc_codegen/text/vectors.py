@@ -37,7 +37,11 @@ def element(writer: Writer, vector: str, type_: str, lane: int) -> str:
 def reduced(
     writer: Writer, vector: str, type_: str, width: int, join: Callable[[str, str], str]
 ) -> str:
-    """Write the lanes of a vector joined by halving: lane i with lane i + width / 2, and so on."""
+    """Write the lanes of a vector joined by halving: lane i with lane i + width / 2, and so on.
+
+    The last two are vectors as well: the lesser of two numbers that are alone takes a branch, or a
+    way through registers of truth values.
+    """
     while width > 2:
         with writer.in_lanes(width):
             low = piece(writer, vector, type_, 0, width // 2)
@@ -46,7 +50,8 @@ def reduced(
         with writer.in_lanes(width):
             vector = join(low, high)
     with writer.in_lanes(width):
-        return join(element(writer, vector, type_, 0), element(writer, vector, type_, 1))
+        turned = writer.emit_vector(shuffle(writer.type_of(type_, True), vector, "poison", (1, 0)))
+        return element(writer, join(vector, turned), type_, 0)
 
 
 def any_lane(writer: Writer, condition: str) -> str:

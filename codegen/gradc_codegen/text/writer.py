@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from gradc_codegen.text.entry import Entry
-from gradc_codegen.text.indices import Lane, is_number, is_vector, varies
+from gradc_codegen.text.indices import Lane, first_lanes, is_number, is_vector, varies
 from gradc_codegen.text.module import Module
 from gradc_codegen.text.stack import Stack
 from gradc_ir.core.sizes import Size
@@ -40,6 +40,8 @@ class Writer:
     mask: str | None = None
     # under the mask of a loop's last lanes, how many these are
     left = ""
+    # and as a number, where it is known now and the mask has these lanes alone
+    first: int | None = None
 
     def __init__(self, module: Module, symbols: dict[str, str]) -> None:
         self.module = module
@@ -191,6 +193,8 @@ class Writer:
 
     def below(self, count: str) -> str:
         """Return the mask of as many lanes as are left."""
+        if is_number(count):
+            return first_lanes(int(count), self.lanes)
         type_ = self.type_of("i64", True)
         left = self.spread(count, "i64")
         return self.emit_vector(f"icmp slt {type_} {self._lanes()}, {left}")
@@ -198,12 +202,12 @@ class Writer:
     @contextmanager
     def in_lanes(self, lanes: int, mask: str | None = None) -> Iterator[None]:
         """Write what runs in lanes; the mask says which of them count."""
-        before = self.lanes, self.mask
-        self.lanes, self.mask = lanes, mask
+        before = self.lanes, self.mask, self.first
+        self.lanes, self.mask, self.first = lanes, mask, None
         self.open()
         yield
         self.close()
-        self.lanes, self.mask = before
+        self.lanes, self.mask, self.first = before
 
     def masked(self, condition: str) -> str:
         """Return the mask of the lanes that count and where a condition holds too."""
@@ -415,6 +419,8 @@ class Writer:
             with self.in_lanes(lanes):
                 mask = self.below(left)
         with self.in_lanes(lanes, mask):
+            if left is not None and is_number(left):
+                self.first = min(max(int(left), 0), lanes)
             yield
 
     def whole_blocks(self, start: str, end: str, block: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 from gradc.api.nested_trace import NestedTrace
@@ -14,7 +14,11 @@ from gradc.calls.derivation import Derivation
 from gradc.calls.signature import Pairs, Parameters, Wrt
 from gradc.sparsity.seeds import BySeeds, ByTerms
 from gradc.tracing import call, value_of
+from gradc.tracing.captured.captures import SameElements
 from gradc.tracing.core.signals import NeedsConcreteSize
+from gradc.tracing.core.state import running
+from gradc_ir import build
+from gradc_ir.core.graph import Value
 
 
 class Elements:
@@ -62,6 +66,8 @@ class Elements:
         trace = NestedTrace(
             function, values, {}, Derivation(self.of, position, self.by.mode(sizes))
         )
+        if isinstance(self.by, ByTerms) and self.by.fixed is not None:
+            trace.operands = _fixed(trace.operands, self.by.fixed.captures)
         try:
             return trace.run(given)[0]
         except OtherTerms:
@@ -69,6 +75,25 @@ class Elements:
             sizes += [size for value in map(value_of, values) for size in value.type.shape]
             symbolic = [size for size in sizes if not isinstance(size, int)]
             raise NeedsConcreteSize(symbolic[0], "a sparse derivative", None) from None
+
+
+def _fixed(operands: Sequence[Value], names: Sequence[str]) -> list[Value]:
+    """Return operands, captured arrays of some names as the constants that they are now.
+
+    The trace then holds for these elements.
+    """
+    root = running().root
+    captures = dict(zip(root.params[len(root.params) - len(root.captures) :], root.captures))
+    found = []
+    for operand in operands:
+        capture = captures.get(operand)
+        if capture is not None and capture.name in names:
+            array = capture.read().copy()
+            guard = SameElements(capture.name, array, capture.fetch)
+            root.guards[id(operand), "elements"] = guard
+            operand = build.constant(array)
+        found.append(operand)
+    return found
 
 
 class _OfValues:

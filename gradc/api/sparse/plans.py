@@ -18,6 +18,7 @@ from gradc.calls.signature import Bound, Wrt, leaves_of
 from gradc.calls.sparse_preconditions import check_matrix, check_sizes, only_leaf
 from gradc.requests.options import Options
 from gradc.requests.request import Request
+from gradc.runtime.collector import collector_paused
 from gradc.runtime.derivative_pattern import (
     Made,
     Making,
@@ -28,7 +29,7 @@ from gradc.runtime.derivative_pattern import (
 )
 from gradc.runtime.prepared import Prepared
 from gradc.runtime.quick_call import Call
-from gradc.runtime.specialize import collector_paused, working
+from gradc.runtime.specialize import working
 from gradc.scopes import scopes_key
 from gradc.sparsity.compression import seeds
 from gradc.sparsity.placement import Placement
@@ -99,7 +100,7 @@ class Plan:
     making: how its elements are made.
     given: the seeds.
     dtype: of the elements, as of the argument.
-    formed: returns what takes arguments to elements: as is made for any sizes, or in runs.
+    formed: returns what takes arguments to elements: as is made for any pattern, or for one alone.
     """
 
     traced: Traced
@@ -142,9 +143,11 @@ class Plan:
     def _form(self, placement: Placement, rows: Array) -> Form:
         if not len(placement.places):
             return Form(None)
-        compiled, places = self.formed(
-            self.making.of(placement), self.making.in_runs(placement, rows)
-        )
+        names = None
+        if self.stays is not None:
+            names = [guard.name for guard in self.stays if type(guard) is SameElements]
+        alone = self.making.alone(placement, rows, names)
+        compiled, places = self.formed(self.making.of(placement), alone)
         return Form(compiled, (*self.given, *places))
 
     def fits(self, leaves: Sequence[Array]) -> bool:
@@ -210,7 +213,9 @@ class Planned(NamedTuple):
         count, made = len(before), found.made
         if stays and made is not None:
             traced = made.traced
-            made = replace(made, traced=replace(traced, guards=(*traced.guards, *stays)))
+            own = {guard.name for guard in traced.guards if type(guard) is SameElements}
+            more = [guard for guard in stays if guard.name not in own]
+            made = replace(made, traced=replace(traced, guards=(*traced.guards, *more)))
 
         def moved(path: tuple[Any, ...]) -> tuple[Any, ...]:
             return (path[0] - count, *path[1:]) if path and type(path[0]) is int else path
@@ -265,8 +270,8 @@ class Plans:
     def __init__(self) -> None:
         self._plans: dict[Any, list[Plan]] = {}
         self._forms: dict[Any, Any] = {}
-        # of what was made first, the form in runs
-        self._in_runs: dict[Any, BySeeds | ByTerms | None] = {}
+        # of what was made first, the form for its pattern alone
+        self._alone: dict[Any, BySeeds | ByTerms | None] = {}
         # the last plan for arrays alone, by what is asked of which types
         self._quick: dict[Any, Plan] = {}
 
@@ -355,11 +360,11 @@ class Plans:
             )
         static = owner._parameters.static
 
-        def formed(every: Made, in_runs: Made | None) -> Form:
-            # runs are of numbers: the first sizes get these, all others share what is for any
+        def formed(every: Made, alone: Made | None) -> Form:
+            # the first pattern gets a kernel of its own, all others share what is for any
             kind = (asked.of, asked.wrt, every.by, static)
-            first = self._in_runs.setdefault(kind, None if in_runs is None else in_runs.by)
-            chosen = in_runs if in_runs is not None and in_runs.by == first else every
+            first = self._alone.setdefault(kind, None if alone is None else alone.by)
+            chosen = alone if alone is not None and alone.by == first else every
             kind = (asked.of, asked.wrt, chosen.by, static)
             if kind not in self._forms:
                 function = Elements(owner.__wrapped__, static, asked.of, asked.wrt, chosen.by)

@@ -159,9 +159,13 @@ def by_terms(function: Function, wrt: int, asked: Terms) -> Function:
         return _in_runs(function, chosen_results(found.function, asked.used), asked.runs, dtype)
     counts = [asked.elements, *[asked.more] * 2 * (asked.more != 0)]
     places = DType.I64 if asked.are_long else DType.I32
+    fixed = asked.fixed
     with Builder() as builder:
         params = parameters(function.param_types)
-        given = parameters([Type(places, (count,)) for count in counts], len(params))
+        if fixed is not None:
+            given = [build.constant(array) for array in fixed.arrays(asked.are_long)]
+        else:
+            given = parameters([Type(places, (count,)) for count in counts], len(params))
         arrays = builder.inline(chosen_results(found.function, asked.used), params)
         flat = [build.cast(build.reshape(one, (one.type.count,)), dtype) for one in arrays]
         whole = build.concatenate([build.full((1,), 0, dtype), *flat], 0)
@@ -171,7 +175,7 @@ def by_terms(function: Function, wrt: int, asked: Terms) -> Function:
             values = build.scatter_add(values, more, [given[2]], (0,))
         return builder.function(
             function.name,
-            [*params, *given],
+            params if fixed is not None else [*params, *given],
             [values],
             names=(*function.names, *("places", "further", "targets")[: len(given)]),
             location=function.location,

@@ -23,7 +23,7 @@ from gradc.capture.held.heap import (
     set_parts,
 )
 from gradc.capture.held.leaves import same_leaf
-from gradc.capture.held.nests import LEAF, changeable, rebuilt, take_apart
+from gradc.capture.held.nests import LEAF, changeable, rebuilt, take_apart, take_together
 from gradc.capture.held.recording import Before, Recording, variables_now
 from gradc.capture.held.slots import Grown, Slot
 from gradc.capture.held.uniform import NotUniform
@@ -181,6 +181,9 @@ class Carries:
         changed |= {
             id(held.thing) for held in self._given if not same_parts(held.now(), held.parts)
         }
+        for grown in self.grown.values():
+            # each step appends the very same one, which may be changed later
+            _refuse_in(changed | before.keys(), grown.held.path, grown.added)
         if not changed:
             return
         now = variables_now(self.frame, self._site)
@@ -294,7 +297,7 @@ class Carries:
         if not is_new and len(added) != len(grown.added):
             raise NotUniform(f"steps append different numbers of things to {held.path}")
         grown.added = added
-        taken = [take_apart(value) for value in added]
+        taken = [take_together(value, stacks=True) for value in added]
         grown.nests = [nest for nest, _ in taken]
         grown.leaves = [leaf for _, leaves in taken for leaf in leaves]
         return again
@@ -370,7 +373,9 @@ _MOST_TAIL = 4
 def _refuse_in(changed: Container[int], path: str, values: Iterable[Any]) -> None:
     for value in values:
         if any([id(each) in changed for each in changeable(value)]):
-            raise NotUniform(f"it changes what {path} holds, which is another one in each step")
+            raise NotUniform(
+                f"it gives another name, in {path}, to what it changes or all steps have"
+            )
 
 
 def _unchanged(before: Any, now: Any) -> bool:

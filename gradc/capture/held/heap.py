@@ -17,6 +17,7 @@ import numpy as np
 
 from gradc.capture.held.iterators import HeldIterator
 from gradc.capture.held.nests import attributes, has_attributes, set_attributes
+from gradc.capture.held.stacked_list import StackedList
 from gradc.tracing import Tracer
 from gradc.tracing.core.tracer import root
 from gradc.tracing.lens.captured_containers import is_user_class
@@ -188,6 +189,9 @@ class Heap:
                 self.arrays[id(base)] = base, ArrayState.of(base), path
             return
         if kind in _SIMPLE:
+            return
+        if kind is StackedList:
+            yield path, value.array
             return
         if isinstance(value, type):
             # one that the traced function defines; others are seen through the lens

@@ -15,6 +15,8 @@ import numpy as np
 
 from gradc.capture.held.uniform import NotUniform
 from gradc.tracing import Tracer
+from gradc.tracing.core.as_tracer import stacked
+from gradc.tracing.core.rows import rows_of, whole
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.lens.captured_containers import is_user_class
 from gradc_ir.classes.quick import dataclass
@@ -30,7 +32,8 @@ class Nest:
 
     Parameters
     ----------
-    kind: ``"leaf"``, ``"fixed"``, or what contains the parts.
+    kind: ``"leaf"``, ``"fixed"``, ``"rows"`` for a list or tuple of all the numbers in one array,
+        which is the leaf, or what contains the parts.
     what: of a fixed value itself; else what a container is made with.
     parts: the nests in it.
     """
@@ -49,7 +52,7 @@ class Nest:
     @property
     def leaves(self) -> int:
         """How many leaves there are."""
-        return 1 if self.kind == "leaf" else sum(part.leaves for part in self.parts)
+        return 1 if self.kind in ("leaf", "rows") else sum(part.leaves for part in self.parts)
 
     @property
     def is_plain(self) -> bool:
@@ -62,6 +65,8 @@ class Nest:
         """What a user calls a value of this kind."""
         if self.kind == "leaf":
             return "a number or an array"
+        if self.kind == "rows":
+            return f"a {self.what[0].__name__}"
         if self.kind == "fixed":
             return "None" if self.what is None else f"a {self.what.__class__.__name__}"
         return f"a {self.kind}" if self.kind != "object" else f"a {self.what[0].__name__}"
@@ -138,7 +143,59 @@ def _nest(value: Any, leaves: list[Any], depth: int) -> Nest:
     if has_attributes(value):
         found = attributes(value)
         return Nest("object", (kind, *found), _nests(found.values(), leaves, depth))
+    if hasattr(kind, "__gradc_stands_in__"):
+        raise NotUniform(f"it gives {value.path} another name")
     return Nest("fixed", value)
+
+
+def take_together(value: Any, *, stacks: bool = False) -> tuple[Nest, list[Any]]:
+    """Return the nest of a value, and its leaves: numbers that are in one array as that array.
+
+    With ``stacks`` many like numbers of a list or tuple are put into an array.
+
+    Raises NotUniform for one that holds itself.
+    """
+    nest, leaves = take_apart(value)
+    return _together(value, nest, leaves, stacks)
+
+
+def _together(value: Any, nest: Nest, leaves: list[Any], stacks: bool) -> tuple[Nest, list[Any]]:
+    if nest.kind not in ("list", "tuple"):
+        return nest, leaves
+    if leaves and all(part.kind == "leaf" for part in nest.parts):
+        stack = _in_one_array(value, stacks)
+        if stack is None:
+            return nest, leaves
+        return Nest("rows", (type(value), len(value), leaves[0].weak)), [stack]
+    parts: list[Nest] = []
+    found: list[Any] = []
+    rest = iter(leaves)
+    for part, inner in zip(value, nest.parts):
+        made, own = _together(part, inner, [next(rest) for _ in range(inner.leaves)], stacks)
+        parts.append(made)
+        found += own
+    return Nest(nest.kind, nest.what, tuple(parts)), found
+
+
+def _in_one_array(numbers: Sequence[Any], stacks: bool) -> Tracer | None:
+    """Return the array that holds traced numbers, or is to; None for what is no such numbers."""
+    first = numbers[0]
+    if type(first) is not Tracer or not first.scalar:
+        return None
+    found = whole(numbers)
+    if found is not numbers:
+        return found  # type: ignore[no-any-return]
+    if not stacks or len(numbers) < _MANY:
+        return None
+    for each in numbers:
+        is_like = type(each) is Tracer and each.scalar and each.weak is first.weak
+        if not is_like or each.type != first.type:
+            return None
+    return stacked(numbers)
+
+
+# So many numbers are one thing to hand on, rather than one each.
+_MANY = 8
 
 
 def _nests(values: Any, leaves: list[Any], depth: int) -> tuple[Nest, ...]:
@@ -172,6 +229,9 @@ def put_together(nest: Nest, leaves: Iterator[Any]) -> Any:
         return next(leaves)
     if nest.kind == "fixed":
         return nest.what
+    if nest.kind == "rows":
+        kind, count, weak = nest.what
+        return kind(rows_of(next(leaves), count, weak, True))
     parts = [put_together(part, leaves) for part in nest.parts]
     match nest.kind:
         case "list":

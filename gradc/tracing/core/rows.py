@@ -88,8 +88,25 @@ def run_at(parts: Sequence[Any], start: int) -> int:
     return count
 
 
+def whole(part: Any) -> Any:
+    """Return the array of which a list or tuple holds all rows in order; other parts as they are.
+
+    The rows may be lists of rows themselves.
+    """
+    if type(part) not in (list, tuple) or not part or type(part[0]) not in (Tracer, list, tuple):
+        return part
+    first = whole(part[0])
+    if not is_row(first) or first._origin.position:
+        return part
+    stack: Tracer = first._origin.stack
+    if stack.type.shape[0] != len(part):
+        return part
+    return stack if run_at([whole(each) for each in part], 0) == len(part) else part
+
+
 def rows_together(parts: Sequence[Any]) -> list[Any]:
     """Return parts with rows that follow each other as values of several rows."""
+    parts = [whole(part) for part in parts]
     found: list[Any] = []
     position = 0
     while position < len(parts):

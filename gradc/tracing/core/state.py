@@ -95,6 +95,8 @@ class Trace:
         # takes draws of those that were made around it
         self.generators: list[Any] = []
         self.draws: Any = None
+        # in a trace of a step of a loop, the lists that may be arrays in all steps
+        self.lists: Any = None
         # takes over an array of an outer trace that is about to be assigned to
         self.adopt: Callable[[Any], None] | None = None
         # calls of compiled functions by what they were of, and what became of them; whose elements

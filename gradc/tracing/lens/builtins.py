@@ -57,7 +57,7 @@ def _extreme(name: str, better: str) -> AnyFunction:
         if any(type(value) is Tracer and value.type.shape for value in values):
             # for arrays Python asks for a truth value; its error says what to write
             return original(values, **kwargs)
-        if len(values) >= _MANY and _are_alike(values):
+        if len(values) >= _MANY and _are_alike(values) and values[0].type.dtype.is_float:
             return _first_best(values, name)
         # max(a, b) is `b if b > a else a`, nan and signed zeros included
         best = values[0]
@@ -75,11 +75,10 @@ _MANY = 17
 
 
 def _are_alike(values: Sequence[Any]) -> bool:
-    """Whether values are traced floats of one dtype, all of them Python's, or none."""
+    """Whether values are traced numbers of one dtype, all of them Python's, or none."""
     if any(type(value) is not Tracer for value in values):
         return False
-    kinds = {(value.type.dtype, value.weak) for value in values}
-    return len(kinds) == 1 and values[0].type.dtype.is_float
+    return len({(value.type, value.weak) for value in values}) == 1
 
 
 def _first_best(values: Sequence[Any], name: str) -> Any:
@@ -110,6 +109,10 @@ def _truth(name: str, join: str, decides: bool) -> AnyFunction:
     def answer(values: Any, /) -> Any:
         if type(values) is Tracer and values.symbolic and len(values.type.shape) == 1:
             return as_truth(TABLE[name](values))
+        if type(values) in (list, tuple) and len(values) >= _MANY and _are_alike(values):
+            row = stacked(values)
+            if row.known is None and len(row.type.shape) == 1:
+                return as_truth(TABLE[name](row))
         found: Any = None
         for value in values:
             if type(value) is not Tracer or value.known is not None or value.type.shape:

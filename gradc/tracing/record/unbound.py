@@ -18,11 +18,12 @@ def unbound_error(error: NameError, trace: Trace) -> UnboundError | None:
     error: what Python raised.
     trace: the outermost one, which knows what was left without a value.
     """
+    name, found = name_in(error), None
     step = error.__traceback__
-    while step is not None and step.tb_next is not None:
+    while step is not None:
+        # a comprehension reads it in a function of its own
+        found = trace.unbound.get((step.tb_frame.f_code, name), found)
         step = step.tb_next
-    name = name_in(error)
-    found = None if step is None else trace.unbound.get((step.tb_frame.f_code, name))
     if found is None:
         return None
     site, why, cure = found

@@ -101,11 +101,6 @@ class Expressions(ast.NodeTransformer):
         mark = self._mark(node)
         return at(runtime("chain", names, self.visit(node.left), *rest, mark), node)
 
-    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        """Rewrite the body of a lambda, and its defaults."""
-        self.generic_visit(node)
-        return node
-
 
 def _thunk(value: ast.expr) -> ast.Lambda:
     parameter = ast.arg(THUNK)
@@ -120,10 +115,10 @@ def _may_wait(parts: Sequence[ast.expr]) -> bool:
         for node in ast.walk(part):
             if isinstance(node, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await):
                 return False
-            if isinstance(node, ast.Name) and node.id in _OF_THE_FRAME:
+            if isinstance(node, ast.Name) and node.id in OF_THE_FRAME:
                 return False
     return True
 
 
 # What looks at the function that it stands in.
-_OF_THE_FRAME = ("super", "__class__", "locals", "vars", "eval", "exec", "dir")
+OF_THE_FRAME = ("super", "__class__", "locals", "vars", "eval", "exec", "dir")

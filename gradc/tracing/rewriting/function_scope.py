@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Sequence
 
-from gradc.tracing.rewriting.names import assigned, mentions, own_nodes
+from gradc.tracing.rewriting.names import assigned, mentions, own_nodes, variables
 from gradc.tracing.rewriting.site import Site
 
 
@@ -47,6 +47,7 @@ class FunctionScope:
         # flags and the value of a return, which are variables like those of the user
         self.flags: list[str] = []
         self._objects: set[str] = set()
+        self._variables = variables(node)
         self.returned: str | None = None
         self.result: str | None = None
 
@@ -82,6 +83,7 @@ class FunctionScope:
         handled: int | None = None,
         handles: bool = False,
         appended: frozenset[str] = frozenset(),
+        indexed: frozenset[str] = frozenset(),
     ) -> tuple[ast.Constant, Site]:
         """Return a new site, and the constant that stands for it.
 
@@ -91,6 +93,8 @@ class FunctionScope:
         own = {*self.flags, self.result}
         reads = {*inside, self._first} if "super" in inside and self._first else inside
         names = [name for name in assigned(made) if name not in self._objects]
+        # a list among them may be an array in the steps
+        names += sorted(indexed & self._variables - set(names))
         site = Site(
             kind,
             self.file,
@@ -109,6 +113,7 @@ class FunctionScope:
             self._catches,
             handles,
             appended,
+            indexed,
         )
         key = f"{kind} at line {node.lineno}, site {len(self._sites)}"
         self._sites[key] = site

@@ -102,6 +102,31 @@ def appended_only(block: Sequence[ast.AST]) -> frozenset[str]:
     return frozenset(name for name, count in allowed.items() if count == every[name])
 
 
+def indexed(block: Iterable[ast.AST]) -> frozenset[str]:
+    """Return the names that a block subscripts by something that is no constant."""
+    found = set()
+    for part in (part for node in block for part in ast.walk(node)):
+        match part:
+            case ast.Subscript(value=ast.Name(id=name), slice=index) if not isinstance(
+                index, ast.Constant | ast.Slice | ast.Tuple
+            ):
+                found.add(name)
+    return frozenset(found)
+
+
+def variables(node: ast.FunctionDef | ast.Lambda) -> frozenset[str]:
+    """Return the variables of a function, its parameters included."""
+    body = node.body if isinstance(node.body, list) else [node.body]
+    elsewhere = {
+        name
+        for part in own_nodes(body)
+        if isinstance(part, ast.Global | ast.Nonlocal)
+        for name in part.names
+    }
+    parameters = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
+    return frozenset({*parameters, *assigned(body)} - elsewhere)
+
+
 def own_nodes(block: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Yield the nodes of a block that run in the function it is in.
 

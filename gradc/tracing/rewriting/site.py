@@ -28,6 +28,7 @@ class Site:
     handled: the line of the innermost ``try`` with handlers it stands in, None when in none.
     handles: whether a loop has a ``try`` with handlers in it.
     appended: names of which a loop does nothing but append to them and read last elements.
+    indexed: names that a loop subscripts by what is no constant.
     catches: whether the function has a ``try`` with handlers anywhere.
     """
 
@@ -48,6 +49,7 @@ class Site:
     catches: bool = False
     handles: bool = False
     appended: frozenset[str] = frozenset()
+    indexed: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"<{self.kind} at line {self.line}>"

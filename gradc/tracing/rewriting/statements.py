@@ -18,17 +18,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from gradc.tracing.rewriting.expressions import Expressions, at, load, runtime, runtime_name
+from gradc.tracing.rewriting.comprehensions import Comprehension, given, listed, summed
+from gradc.tracing.rewriting.expressions import at, load, runtime, runtime_name
 from gradc.tracing.rewriting.function_scope import CannotRewrite, FunctionScope
+from gradc.tracing.rewriting.inner_functions import InnerFunctions
 from gradc.tracing.rewriting.names import (
     appended_only,
     handles_errors,
     has_jump,
     has_return,
+    indexed,
     mentions,
     own_nodes,
     suspends,
 )
+from gradc.tracing.rewriting.runs import answer_of, assign, part_of, running
 from gradc.tracing.rewriting.site import Site
 from gradc_ir.classes.quick import dataclass
 
@@ -64,17 +68,35 @@ _MOST_BLOCKS = 17
 class Statements:
     """Rewrites the statements of one function.
 
-    ``sites`` takes what the constants stand for that mark loops and branches.
+    ``sites`` takes what the constants stand for that mark loops and branches; ``around`` is the
+    function in which a lambda or a comprehension stands.
     """
 
     def __init__(
-        self, node: ast.FunctionDef | ast.Lambda, file: str, sites: dict[str, Site]
+        self,
+        node: ast.FunctionDef | ast.Lambda,
+        file: str,
+        sites: dict[str, Site],
+        around: Statements | None = None,
     ) -> None:
         self._scope = FunctionScope(node, file, sites)
         self._sites = sites
         self._file = file
         self._handled: int | None = None
-        self._expressions = _WithFunctions(self)
+        self._expressions = InnerFunctions(self)
+        self._comprehensions: list[ast.stmt] = []
+        # where functions are defined: there are no statements in a lambda
+        self._home: Statements | None = self
+        # variables of its own that are not at home
+        self._own: frozenset[str] = frozenset()
+        if isinstance(node, ast.Lambda):
+            self._home = None if around is None else around._home
+            names = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
+            self._own = frozenset(names if around is None else names | around._own)
+            if any(isinstance(part, ast.NamedExpr) for part in own_nodes([node.body])):
+                self._home = None
+        elif around is not None:
+            self._scope.name = around._scope.name
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """Return the function rewritten, its decorators and defaults included.
@@ -90,17 +112,18 @@ class Statements:
             self._scope.result = self._scope.new_name("result", node.lineno)
         made, _ = self._block(body, _Place())
         returned, result = self._scope.returned, self._scope.result
+        has_text = ast.get_docstring(node, clean=False) is not None
         if returned is not None and result is not None:
-            has_text = ast.get_docstring(node, clean=False) is not None
             start: list[ast.stmt] = [
-                _assign(returned, ast.Constant(False)),
-                _assign(result, runtime_name("nothing")),
+                assign(returned, ast.Constant(False)),
+                assign(result, runtime_name("nothing")),
             ]
             site, _ = self._scope.site("if", node, Counter())
             answer = runtime("returned", load(returned), load(result), site)
             end = ast.Return(answer)
             made[has_text:has_text] = [at(each, body[0]) for each in start]
             made.append(at(end, body[-1]))
+        made[has_text:has_text] = self._comprehensions
         node.body = made
         return node
 
@@ -114,12 +137,29 @@ class Statements:
         inside = mentions([node])
         return self._scope.site("expression", node, inside, handled=self._handled)[0]
 
-    def nested(self, node: ast.FunctionDef | ast.Lambda) -> ast.AST:
-        """Return a function that is defined in this one, rewritten."""
-        inner = Statements(node, self._file, self._sites)
-        if isinstance(node, ast.Lambda):
-            return inner.lambda_(node)
-        return inner.function(node)
+    def inner_lambda(self, node: ast.Lambda) -> ast.expr:
+        """Return a lambda in this function, rewritten."""
+        return Statements(node, self._file, self._sites, self).lambda_(node)
+
+    def call_of(
+        self, node: Comprehension, taker: str, rest: Sequence[ast.expr] = ()
+    ) -> ast.expr | None:
+        """Return the call of a function made of a comprehension; None where there can be none.
+
+        ``taker`` is what takes its items at once; the ``rest`` is the start of a sum.
+        """
+        home = self._home
+        if home is None:
+            return None
+        first, new = node.generators[0].iter, home._scope.new_name
+        names = sorted(self._own & mentions([node]).keys())
+        made = summed(node, new) if taker == "sum" else listed(node, new, taker)
+        given(made, names)
+        inner = Statements(made, self._file, self._sites, home)
+        home._comprehensions.append(inner.function(made))
+        arguments = [self._expressions.visit(each) for each in (first, *rest)]
+        keywords = [ast.keyword(name, load(name)) for name in names]
+        return at(ast.Call(load(made.name), arguments, keywords), node)
 
     # -- blocks: what may be left early is followed by what asks whether it was ------------------
 
@@ -172,7 +212,7 @@ class Statements:
         mark, site = self._scope.site(kind, node, inside, made=made, handled=place.handled)
         chosen = ast.If(ast.Attribute(load(name), "side", ast.Load()), body, orelse)
         begun = at(runtime("branch", test, mark), test)
-        return [at(_assign(name, begun), node), _run(name, [chosen], site, node)]
+        return [at(assign(name, begun), node), running(name, [chosen], site, node)]
 
     # -- statements ------------------------------------------------------------------------------
 
@@ -194,13 +234,13 @@ class Statements:
                 return self._assert(node, test, place), ()
             case ast.Break() | ast.Continue() if place.loop is not None and not place.native:
                 flag = place.loop[isinstance(node, ast.Continue)]
-                return [at(_assign(flag, ast.Constant(True)), node)], (flag,)
+                return [at(assign(flag, ast.Constant(True)), node)], (flag,)
             case ast.Return() if place.inside and not place.native and scope.returned is not None:
                 value = node.value or at(ast.Constant(None), node)
                 assert scope.result is not None
                 return [
-                    at(_assign(scope.result, self._expressions.visit(value)), node),
-                    at(_assign(scope.returned, ast.Constant(True)), node),
+                    at(assign(scope.result, self._expressions.visit(value)), node),
+                    at(assign(scope.returned, ast.Constant(True)), node),
                 ], (scope.returned,)
             case ast.FunctionDef():
                 self._definition(node)
@@ -266,7 +306,7 @@ class Statements:
             inside = mentions([value])
             inner = place if position == 0 else place.within()
             before, asked = self._test(value, node, inner)
-            turn = [*before, at(_assign(name, at(runtime("asked", asked), value)), value)]
+            turn = [*before, at(assign(name, at(runtime("asked", asked), value)), value)]
             if position == 0:
                 made += turn
                 continue
@@ -298,13 +338,14 @@ class Statements:
         heads = [node.target] if isinstance(node, ast.For) else [node.test]
         inside, in_rest = mentions([*heads, *node.body]), mentions(node.orelse)
         appended, handles = appended_only([*heads, *node.body]), handles_errors(node.body)
+        by_index = indexed([*heads, *node.body])
         if isinstance(node, ast.For):
             visited = self._expressions.visit(node.iter)
         else:
             asked = self._expressions.test(node.test)
         body, flags = self._block(node.body, inner)
         if continued in flags:
-            body.insert(0, at(_assign(continued, ast.Constant(False)), node))
+            body.insert(0, at(assign(continued, ast.Constant(False)), node))
         out = tuple(flag for flag in flags if flag not in (broken, continued))
         leaving = [flag for flag in (broken, *out) if flag in flags]
         site_of = partial(
@@ -313,21 +354,22 @@ class Statements:
             handled=place.handled,
             handles=handles,
             appended=appended,
+            indexed=by_index,
         )
         if isinstance(node, ast.For):
-            item = at(_attribute(name, "item"), node.iter)
+            item = at(part_of(name, "item"), node.iter)
             body.insert(0, at(ast.Assign([node.target], item), node.target))
             target = node.target.id if isinstance(node.target, ast.Name) else None
             mark, site = site_of("for", node, inside, made=body, target=target)
             begun = at(runtime("loop", visited, mark), node.iter)
         else:
-            holds = _asked(name, "holds", asked)
+            holds = answer_of(name, "holds", asked)
             body = [at(ast.If(at(holds, node.test), body, []), node)]
             mark, site = site_of("while", node, inside, made=body)
             begun = at(runtime("loop_while", mark), node)
-        start = [at(_assign(broken, ast.Constant(False)), node)] if broken else []
-        run = _run(name, body, site, node, leaving)
-        made = [*start, at(_assign(name, begun), node), run]
+        start = [at(assign(broken, ast.Constant(False)), node)] if broken else []
+        run = running(name, body, site, node, leaving)
+        made = [*start, at(assign(name, begun), node), run]
         if not node.orelse:
             return made, out
         rest, more = self._block(node.orelse, place.within())
@@ -378,7 +420,7 @@ class Statements:
     def _definition(self, node: ast.FunctionDef) -> None:
         node.args = self._expressions.visit(node.args)
         node.decorator_list = [self._expressions.visit(each) for each in node.decorator_list]
-        self.nested(node)
+        Statements(node, self._file, self._sites).function(node)
 
     def _class(self, node: ast.ClassDef) -> None:
         """Rewrite the methods of a class; its own statements run where names mean other things."""
@@ -389,61 +431,5 @@ class Statements:
                 self._class(part)
 
 
-class _WithFunctions(Expressions):
-    """Rewrites expressions, and the lambdas in them as functions of their own."""
-
-    def __init__(self, owner: Statements) -> None:
-        super().__init__(owner.mark)
-        self._owner = owner
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        """Rewrite a lambda."""
-        node.args = self.visit(node.args)
-        made = self._owner.nested(node)
-        assert isinstance(made, ast.expr)
-        return made
-
-
 def _assigns(parts: Sequence[ast.expr]) -> bool:
     return any(isinstance(node, ast.NamedExpr) for part in parts for node in ast.walk(part))
-
-
-def _assign(name: str, value: ast.expr) -> ast.Assign:
-    return ast.Assign([ast.Name(name, ast.Store())], value)
-
-
-def _run(
-    name: str, body: list[ast.stmt], site: Site, node: ast.stmt, flags: Sequence[str] = ()
-) -> ast.While:
-    """Return the loop in which the runtime has a body run."""
-    failed = ast.If(_asked(name, "failed"), [ast.Raise()], [])
-    handler = ast.ExceptHandler(None, None, [failed])
-    run = ast.Try([*body], [handler], [], [])
-    test = _asked(name, "goes", *map(load, flags))
-    return at(ast.While(test, [_taken(name, site.names), run], []), node)
-
-
-def _asked(name: str, method: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(_attribute(name, method), list(arguments), [])
-
-
-def _attribute(name: str, attribute: str) -> ast.Attribute:
-    return ast.Attribute(load(name), attribute, ast.Load())
-
-
-def _taken(name: str, names: Sequence[str]) -> ast.stmt:
-    """Return the statement that gives variables the values that the runtime says."""
-    ends = ast.If(_attribute(name, "ends"), [ast.Break()], [])
-    if not names:
-        return ends
-    targets = ast.Tuple([ast.Name(each, ast.Store()) for each in names], ast.Store())
-    deleted: list[ast.stmt] = [
-        ast.If(
-            ast.Compare(load(each), [ast.Is()], [_attribute(name, "unbound")]),
-            [ast.Delete([ast.Name(each, ast.Del())])],
-            [],
-        )
-        for each in names
-    ]
-    taken = ast.Assign([targets], _attribute(name, "state"))
-    return ast.If(_attribute(name, "sets"), [taken, *deleted, ends], [])

@@ -34,6 +34,11 @@ def read_update(value: Value) -> Value | None:
     return build.slice(source, attributes["starts"], value.type.shape, attributes["steps"])
 
 
+def misses(read: Node, update: Node) -> bool:
+    """Whether a slice of an updated array has nothing of what was written."""
+    return _relate(read, update) is False
+
+
 def _relate(read: Node, update: Node) -> bool | None:
     """Return True for a read inside an update's window, False for one that misses it."""
     inside = True

@@ -11,6 +11,7 @@ from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.passes.bodies import Operands, outside, param_place, same_known, specialise
+from gradc_ir.passes.contained import join_contained
 from gradc_ir.passes.trips import Scan, While
 from gradc_ir.pipeline import PlainPass
 
@@ -23,7 +24,8 @@ class SimplifyControl(PlainPass):
     A branch whose condition is known, or whose two sides are equal, and a loop of no step or one,
     give way to what they hold. Constants among the operands stand in the bodies instead, where
     rules and folding see them; operands, carries and results that are equal are one; a row that is
-    the same at every step is no row.
+    the same at every step is no row. What another loop or branch does along with more it does
+    alone.
     """
 
     name = "control"
@@ -33,11 +35,12 @@ class SimplifyControl(PlainPass):
         """Return the function with simpler control flow."""
         if not any(node.op.name in _SIMPLIFIERS for node in function.nodes):
             return function
-        return rebuilt(
+        made = rebuilt(
             function,
             lambda node: node.op.name in _SIMPLIFIERS,
             lambda node, operands: _SIMPLIFIERS[node.op.name](node, operands),
         )
+        return join_contained(made)
 
 
 def _cond(node: Node, operands: Sequence[Value]) -> Sequence[Value]:

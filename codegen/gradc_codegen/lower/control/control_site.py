@@ -14,6 +14,9 @@ from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.types import Type
 
+# Arrays of no more elements are copied as a vector.
+_VECTOR = 32
+
 
 class ControlSite:
     """Where a node of control flow is written.
@@ -117,8 +120,13 @@ class ControlSite:
         return f"{llvm} {self.writer.load(llvm, place)}"
 
     def copy(self, type_: Type, source: str, target: str) -> None:
-        """Write a loop that copies an array."""
+        """Write the copying of an array: a loop, or a vector of few elements."""
         writer, memory = self.writer, MEMORY[type_.dtype]
+        if source != target and isinstance(type_.count, int) and 1 < type_.count <= _VECTOR:
+            vector, end = f"<{type_.count} x {memory}>", f"align {type_.dtype.bytes}"
+            loaded = writer.emit(f"load {vector}, ptr {source}, {end}")
+            writer.do(f"store {vector} {loaded}, ptr {target}, {end}")
+            return
 
         def one(index: str) -> None:
             writer.store_at(memory, writer.load_at(memory, source, index), target, index)

@@ -1,0 +1,104 @@
+"""Which lists of like numbers are arrays in the steps of a loop, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+from gradc.capture.held.nests import is_number
+from gradc.capture.held.recording import Before
+from gradc.capture.held.stacked_list import StackedList, Widens
+from gradc.capture.held.uniform import NotUniform
+from gradc.capture.items import common_of, stacked_leaves
+from gradc.control.leaf_types import LeafType
+from gradc.tracing.core.state import Trace, running
+from gradc.tracing.core.tracer import make, read
+from gradc.tracing.rewriting.site import Site
+
+
+class Indexed(NotUniform):
+    """A loop in a step asks for elements of a list that is there in all steps."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"it asks for elements of {path} by an index that is not known")
+
+
+class Lists:
+    """The lists that a loop may take for arrays, and those that it does.
+
+    Parameters
+    ----------
+    start: what the first of the steps finds.
+    frame, site: the loop.
+    """
+
+    def __init__(self, start: Before, frame: FrameType, site: Site) -> None:
+        self._start = start
+        self._frame = frame
+        self._site = site
+        self._types: dict[str, LeafType] = {}
+        self._taken: dict[str, tuple[list[Any], StackedList]] = {}
+
+    def owns(self, things: set[int]) -> bool:
+        """Whether one of some lists may be an array here, and is none yet."""
+        return not self._types and any(id(each) in things for _, each, _ in self._candidates())
+
+    def learns(self, error: NotUniform) -> Before | None:
+        """Return what the steps find when more is an array, now that they failed of something.
+
+        None where nothing is. Raises Indexed where it is for a loop around this one to have a list
+        be an array.
+        """
+        if isinstance(error, Widens):
+            self._types[error.path] = error.leaf_type
+        elif self._types:
+            return None
+        else:
+            self._leave_to_others()
+            self._types = {name: leaf_type for name, _, leaf_type in self._candidates()}
+            if not self._types:
+                return None
+        found: dict[str, Any] = {}
+        self._start.put_back()
+        for name, leaf_type in self._types.items():
+            thing = self._start.variables[name]
+            array = make(running(), read(stacked_leaves(thing, leaf_type)))
+            found[name] = StackedList(name, array, leaf_type)
+            self._taken[name] = thing, found[name]
+        variables = {**self._start.variables, **found}
+        return Before(self._frame, self._site, variables, earlier=self._start)
+
+    def give_back(self, variables: dict[str, Any]) -> None:
+        """Have the variables be lists again, with the elements that there are after the loop."""
+        for name, (thing, stacked) in self._taken.items():
+            if stacked.has_changed:
+                thing[:] = stacked.rows()
+            variables[name] = thing
+
+    def _candidates(self) -> Iterator[tuple[str, list[Any], LeafType]]:
+        heap = self._start.heap
+        for name in self._site.names:
+            thing = self._start.variables[name]
+            if name not in self._site.indexed or type(thing) is not list or len(thing) < 2:
+                continue
+            if heap.references.get(id(thing)) != {name} or not all(map(is_number, thing)):
+                continue
+            try:
+                leaf_type = common_of(thing)
+            except NotUniform:
+                continue
+            if leaf_type.scalar and not leaf_type.type.shape:
+                yield name, thing, leaf_type
+
+    def _leave_to_others(self) -> None:
+        things = {
+            id(held.thing)
+            for held in self._start.heap.held.values()
+            if held.path in self._site.indexed and type(held.thing) is list
+        }
+        trace: Trace | None = running()
+        while things and trace is not None:
+            if trace.lists is not None and trace.lists.owns(things):
+                raise Indexed(next(iter(self._site.indexed)))
+            trace = trace.outer

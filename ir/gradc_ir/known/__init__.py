@@ -1,0 +1,1 @@
+"""Known arrays: what short formulas make is computed where it is read."""
