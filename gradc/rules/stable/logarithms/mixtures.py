@@ -7,6 +7,7 @@ nothing need be known, their signs included.
 
 from __future__ import annotations
 
+import math
 from itertools import permutations
 
 import numpy as np
@@ -17,8 +18,9 @@ from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import peel, rearrange, scalar_constant
-from gradc_ir.ranges.knowledge import is_finite, is_nonzero, is_positive
+from gradc_ir.ranges.knowledge import interval, is_finite, is_nonzero, is_positive
 
 
 class Term(NamedTuple):
@@ -125,8 +127,8 @@ def _exponent(term: Term, like: Value) -> Value:
     "log(add(mul(?a, exp(?x)), mul(?b, exp(?y)))) => "
     "add(?m, log(add(mul(?a, exp(sub(?x, ?m))), mul(?b, exp(sub(?y, ?m))))))",
     stable,
-    "exp over- and underflows although the logarithm is moderate; ?m is the larger exponent; the "
-    "derivative may become nan where one weight is 1e300 times the other",
+    "exp over- and underflows although the logarithm is moderate; ?m is the larger exponent, "
+    "to which huge and tiny weights hand powers of two; a slope by a weight of 0 may be bounded",
     on="log: add sub",
     domain={"a": POSITIVE, "b": POSITIVE},
     loss=64.0,
@@ -150,16 +152,51 @@ def log_weighted_exponentials(value: Value) -> Value | None:
         return None
     if _is_shifted(left.exponent) or _is_shifted(right.exponent):
         return None
+    terms = (_balanced(left), _balanced(right))
     shift = finite_shift(build.maximum(*(_counted(term) for term in terms)))
     return shift + build.log(build.add(*(_shifted(term, shift) for term in terms)))
 
 
+# From which power of two on a weight is huge, and by which one it then goes into the exponent; it
+# is tiny below one over the first, and counts by the last. Two moderate weights and a rounding are
+# within the range of an exponential.
+_HUGE = {DType.F64: (480, 752, -777), DType.F32: (50, 89, -99)}
+
+
+def _balanced(term: Term) -> Term:
+    """Return a term whose weight is not huge, with a power of two in the exponent."""
+    weight, exponent = term.weight, term.exponent
+    if weight is None or exponent is None:
+        return term
+    bound, scale, _ = _HUGE[weight.type.dtype]
+    low, high = interval(weight)
+    if max(high, -low) < 2.0**bound:
+        return term
+    is_huge = build.le(2.0**bound, build.abs(weight))
+    factor = build.select(is_huge, 2.0**-scale, build.ones_like(weight))
+    moved = build.select(is_huge, scale * math.log(2), build.zeros_like(exponent))
+    return Term([Factor(weight * factor)], exponent + moved)
+
+
 def _counted(term: Term) -> Value:
-    """Return the exponent of a term, -inf where its weight is one that no exponent matters to."""
+    """Return the exponent of a term, less where its weight is tiny.
+
+    It is -inf where its weight is one that no exponent matters to.
+    """
     exponent, takes_all = _exponent_of(term), _takes_all(term)
+    bound, _, scale = _HUGE[exponent.type.dtype]
+    size = term.weight
+    if size is not None and not _is_beyond(interval(size), 2.0**-bound):
+        is_tiny = build.lt(build.abs(size), 2.0**-bound)
+        exponent = exponent + build.select(is_tiny, scale * math.log(2), build.zeros_like(exponent))
     if takes_all is None:
         return exponent
     return build.select(takes_all, build.full_like(exponent, -INF), exponent)
+
+
+def _is_beyond(ends: tuple[float, float], size: float) -> bool:
+    """Whether numbers between some ends are all as far from zero as a size."""
+    return ends[0] >= size or ends[1] <= -size
 
 
 def _shifted(term: Term, shift: Value) -> Value:
@@ -222,8 +259,8 @@ def _is_shifted(exponent: Value) -> bool:
     "log(reduce_sum(mul(?w, exp(?x)))) => "
     "add(reduce_max(?x), log(reduce_sum(mul(?w, exp(sub(?x, reduce_max(?x)))))))",
     stable,
-    "each exponential may overflow although the result is about the largest exponent; the "
-    "derivative may become nan where one weight is 1e300 times another",
+    "each exponential may overflow although the result is about the largest exponent, to "
+    "which huge and tiny weights hand powers of two; a slope by a weight of 0 may be bounded",
     on="log: reduce_sum",
     domain={"w": POSITIVE},
     loss=64.0,
@@ -242,6 +279,7 @@ def log_weighted_sum_exp(value: Value) -> Value | None:
     term = _term(summed)
     if term.exponent is None or not term.weights or _is_shifted(term.exponent):
         return None
+    term = _balanced(term)
     shift = largest(_counted(term), axes)
     total = build.reduce_sum(_shifted(term, over_axes(shift, summed, axes)), axes)
     return rearrange(shift + build.log(total), moves)
