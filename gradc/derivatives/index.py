@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 from gradc.autodiff.cotangents.masks import Cotangent
@@ -10,6 +11,7 @@ from gradc.autodiff.table import Cotangents, masked_transpose
 from gradc_ir import build, ops
 from gradc_ir.core.builder import active
 from gradc_ir.core.graph import Value
+from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Axes, DType
 
 
@@ -39,11 +41,44 @@ def scatter_set(
 
     written: Cotangent | None = None
     if wanted[1]:
-        written = cotangent.moved(lambda value: build.gather(value, indices, axes))
+        written = cotangent.moved(lambda value: _read(value, indices, axes))
         if not distinct(indices):
             written = written.under(_wrote_last(x, part, indices, axes))
     kept = cotangent.spread(without) if wanted[0] else None
     return [kept, written, *(None for _ in indices)]
+
+
+def _read(x: Value, indices: Sequence[Value], axes: Axes) -> Value:
+    """Return the elements at indices, which the function has checked.
+
+    What is read at one place of an array that was written to at one is either the part or of the
+    array before, so that no array, nor a mask of one, is made for it.
+    """
+    node = x.node
+    here = [index.type for index in indices]
+    if x.op.name == "broadcast" and not x.operands[0].type.rank:
+        shape = build.gather(x, indices, axes).type.shape
+        return build.broadcast(x.operands[0], shape, ())
+    if x.op.name != "scatter_set" or any(type_.rank for type_ in here):
+        return build.gather(x, indices, axes)
+    before, part, *places = node.operands
+    if node.attributes["axes"] != axes or [place.type for place in places] != here:
+        return build.gather(x, indices, axes)
+    meets = [
+        build.eq(_wrapped(one, x.type.shape[axis]), _wrapped(other, x.type.shape[axis]))
+        for one, other, axis in zip(indices, places, axes)
+    ]
+    return build.select(
+        build.broadcast(functools.reduce(build.logical_and, meets), part.type.shape, ()),
+        part,
+        _read(before, indices, axes),
+    )
+
+
+def _wrapped(index: Value, size: Size) -> Value:
+    """Return an index that counts from the start."""
+    length = build.cast(build.size_value(size), index.type.dtype)
+    return build.select(build.lt(index, 0), build.add(index, length), index)
 
 
 def _wrote_last(x: Value, part: Value, indices: Sequence[Value], axes: Axes) -> Value:
@@ -67,5 +102,5 @@ def scatter_add(
     axes: Axes,
 ) -> Cotangents:
     """Adding: x keeps its cotangents, the part reads them."""
-    added = cotangent.moved(lambda value: build.gather(value, indices, axes))
+    added = cotangent.moved(lambda value: _read(value, indices, axes))
     return [cotangent, added if wanted[1] else None, *(None for _ in indices)]

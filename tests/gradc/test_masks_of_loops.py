@@ -242,3 +242,48 @@ def test_numbers_stay_numbers_among_zeros() -> None:
 
 def is_constant(node: Node) -> bool:
     return node.op.name == "constant"
+
+
+def columns(x: Any) -> Any:
+    z = x.reshape(-1, 3)
+    out = np.zeros((len(z) - 1, 2))
+    for k in range(len(z) - 1):
+        out[k, 0] = z[k + 1, 0] * z[k, 1]
+        out[k, -1] += np.sin(z[k, 2]) - z[k + 1, 1]
+    return np.sum(out**2)
+
+
+def in_turn(x: Any) -> Any:
+    out = np.zeros(2 * len(x))
+    for k in range(len(x) - 1):
+        out[2 * k] = x[k] * x[k + 1]
+        out[2 * k + 1] = x[k + 1] - x[k] ** 2
+    return np.sum(out**2)
+
+
+def over_what_was_there(x: Any) -> Any:
+    out = x**2
+    for k in range(len(x) - 1):
+        out[k] = x[k] * x[k + 1]
+        out[k - 2] = x[k] ** 3  # what was written two steps before
+        out[k] = np.sin(x[k])
+    return np.sum(out * x)
+
+
+@pytest.mark.parametrize("program", [columns, in_turn, over_what_was_there])
+def test_steps_that_write_elements_touch_no_others(program: Callable[..., Any]) -> None:
+    x = np.random.default_rng(0).uniform(0.5, 1.5, 60)
+    step = np.random.default_rng(1).normal(size=60)
+    compiled = gradc.compile(program)
+    assert compiled(x) == pytest.approx(program(x), rel=1e-13)
+    slope = (program(x + 1e-6 * step) - program(x - 1e-6 * step)) / 2e-6
+    assert compiled.grad(x) @ step == pytest.approx(slope, rel=1e-6)
+    assert compiled.grad(x) @ step == pytest.approx(compiled.jvp((x,), (step,))[1], rel=1e-12)
+    made = derive(trace(program, (Type(DType.F64, (60,)),)).function, Request("grad", (0,)))
+    arrays = {
+        node.op.name
+        for loop in loops_of(made)
+        for node in loop.attributes["body"].nodes
+        if node.results[0].type.shape
+    }
+    assert arrays <= {"param", "scatter_set", "scatter_add"}

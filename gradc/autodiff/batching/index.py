@@ -14,6 +14,7 @@ from gradc.autodiff.batching.shape import shifted
 from gradc_ir import build
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.types import Axes
+from gradc_ir.graphs.rearrange import scalar_constant
 
 
 def _gather(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:
@@ -25,10 +26,31 @@ def _gather(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Valu
         rank = indices[0].value.type.rank
         rest = [axis for axis in range(taken.type.rank) if axis != rank]
         return [build.transpose(taken, (rank, *rest))]
-    spread = _harmless(points, indices)
     if not x.varies:
-        return [build.gather(x.value, spread, axes)]
+        source, indices, axes = _picked(x.value, indices, axes)
+        return [build.gather(source, _harmless(points, indices), axes)]
+    spread = _harmless(points, indices)
     return [build.gather(x.value, [_places(points, spread), *spread], (0, *shifted(axes)))]
+
+
+def _picked(x: Value, indices: Sequence[Mapped], axes: Axes) -> tuple[Value, list[Mapped], Axes]:
+    """Return the part of an array at numbers that are the same for all points, and what is left."""
+    at: list[int | None] = [None] * x.type.rank
+    for index, axis in zip(indices, axes):
+        number, size = scalar_constant(index.value), x.type.shape[axis]
+        if index.value.type.rank or not isinstance(number, int) or not isinstance(size, int):
+            continue
+        if not index.varies and -size <= number < size:
+            at[axis] = number % size
+    if all(place is None for place in at):
+        return x, list(indices), axes
+    kept = [axis for axis in range(len(at)) if at[axis] is None]
+    left = [(index, kept.index(axis)) for index, axis in zip(indices, axes) if at[axis] is None]
+    shape = x.type.shape
+    window = tuple(1 if place is not None else size for place, size in zip(at, shape))
+    part = build.slice(x, tuple(place or 0 for place in at), window, (1,) * len(at))
+    found = build.reshape(part, tuple(shape[axis] for axis in kept))
+    return found, [index for index, _ in left], tuple(axis for _, axis in left)
 
 
 def _scatter(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -36,6 +37,8 @@ from gradc_ir.core.types import DType
 _RESULT_OF_NUMBERS = {float: DType.F64, int: DType.I64, bool: DType.BOOL}
 # Operators that soon leave int64 when Python's integers, which have no largest one, are large.
 _GROWING = {"multiply", "power"}
+# What an integer repeats.
+_SEQUENCES = (list, tuple, str, bytes)
 _SIMPLER_POWERS = {0.5: "sqrt", -1: "reciprocal", 1: "positive"}
 # Operators that treat Python's True and False as 1 and 0.
 _ARITHMETIC = {"add", "subtract", "multiply", "floor_divide", "remainder", "power", "negative"}
@@ -45,6 +48,10 @@ def operate(name: str, *operands: Any) -> Any:
     """Do what a Python operator does: a ufunc, but Python numbers among themselves stay weak."""
     running()
     rule = RULES[name]
+    if name == "multiply" and any([isinstance(operand, _SEQUENCES) for operand in operands]):
+        repeated = _repeated(*operands)
+        if repeated is not None:
+            return repeated
     if Selection in map(type, operands):
         selection = next(x for x in operands if type(x) is Selection)
         return selection.__gradc_elementwise__(functools.partial(operate, name), operands, {})
@@ -73,6 +80,21 @@ def operate(name: str, *operands: Any) -> Any:
         operands = tuple(_as_int(operand) for operand in operands)
     result = elementwise(rule, operands)
     return as_weak(result, python_type(result.type.dtype), forms)
+
+
+def _repeated(x: Any, y: Any) -> Any:
+    """Return a sequence times an integer, None if they are not these: repeated, as Python does.
+
+    How often has to be a number. What is an array, and no number taken from one, multiplies.
+    """
+    sequence, count = (x, y) if isinstance(x, _SEQUENCES) else (y, x)
+    if isinstance(count, Tracer):
+        is_count = count.scalar and not count.type.shape and count.type.dtype.is_integer
+        if not (is_count or (count.weak is bool and count.type.dtype is DType.BOOL)):
+            return None
+    elif not isinstance(count, SymbolicSize):
+        return None
+    return sequence * operator.index(count)
 
 
 def python_type(dtype: DType) -> type:

@@ -29,6 +29,20 @@ def _operator(name: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any]
     return apply, reflected
 
 
+def _of_number(name: str) -> Callable[[Any, Any], Any]:
+    """Return an operator that asks for the number."""
+
+    def apply(self: SymbolicSize, other: Any) -> Any:
+        self._stop(f"operator.{name}")
+
+    return apply
+
+
+def _is_count(value: object) -> bool:
+    """Whether a value is a known whole number that is not below 0."""
+    return isinstance(value, int | np.integer) and bool(value >= 0)
+
+
 def _comparison(direction: int, margin: int) -> Callable[[Any, Any], Any]:
     """Return whether a size is above another one, or below for direction -1, by a margin."""
 
@@ -64,7 +78,7 @@ class SymbolicSize:
         return str(self.expr)
 
     def __hash__(self) -> int:
-        return hash(self.expr)
+        self._stop("hash()")
 
     __add__, __radd__ = _operator("add")
     __sub__, __rsub__ = _operator("subtract")
@@ -72,12 +86,49 @@ class SymbolicSize:
     __floordiv__, __rfloordiv__ = _operator("floor_divide")
     __mod__, __rmod__ = _operator("remainder")
     __truediv__, __rtruediv__ = _operator("divide")
-    _power, __rpow__ = _operator("power")
+    _power, _power_of = _operator("power")
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if modulus is not None:
+            return pow(self.__index__(), other, modulus)
         if isinstance(other, int) and 0 <= other <= 8:
             return as_integer(sizes.product([self.expr] * other))
+        if isinstance(other, int) and other < 0:  # a float, as of all Python integers
+            return (self + 0.0) ** other
+        if isinstance(other, SymbolicSize):
+            return other.__rpow__(self)
         return self._power(other)
+
+    def __rpow__(self, other: Any) -> Any:
+        if is_integer(other) and not _is_positive(self.expr + 1):
+            return other ** self.__index__()  # a float where the exponent is below 0
+        return self._power_of(other)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    # of bits only these are sizes again
+    def __lshift__(self, other: Any) -> Any:
+        return self * (1 << other) if _is_count(other) else self.__index__() << other
+
+    def __rshift__(self, other: Any) -> Any:
+        return self // (1 << other) if _is_count(other) else self.__index__() >> other
+
+    def __and__(self, other: Any) -> Any:
+        if _is_count(other) and not other & (other + 1):
+            return self % (other + 1)
+        return self.__index__() & other
+
+    __rand__ = __and__
+    __rlshift__, __rrshift__ = _of_number("lshift"), _of_number("rshift")
+    __or__ = __ror__ = _of_number("or_")
+    __xor__ = __rxor__ = _of_number("xor")
+
+    def __invert__(self) -> Integer:
+        return -self - 1
 
     def __neg__(self) -> Integer:
         return as_integer(-self.expr)
@@ -114,6 +165,28 @@ class SymbolicSize:
 
     def __index__(self) -> int:
         self._stop("a Python integer")
+
+    def __round__(self, digits: int = 0) -> Integer:
+        return self if digits >= 0 else self.__index__()
+
+    def __trunc__(self) -> SymbolicSize:
+        return self
+
+    __floor__ = __ceil__ = __trunc__
+
+    def __complex__(self) -> complex:
+        self._stop("complex()")
+
+    def __str__(self) -> str:
+        self._stop("a text")
+
+    def __format__(self, form: str) -> str:
+        self._stop("a text")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or not hasattr(int, name):
+            raise AttributeError(f"'int' object has no attribute {name!r}")
+        self._stop(f"int.{name}")
 
     def __int__(self) -> int:
         self._stop("int()")

@@ -52,9 +52,9 @@ def get(x: Tracer, key: Any) -> Any:
     if parsed.mask is not None:
         return select(x, parsed)
     if parsed.place is None:
-        view = view_of(x, parsed)
         if parsed.number:
-            return make(trace, read(view))
+            return make(trace, read(picking.element_of(x, parsed)))
+        view = view_of(x, parsed)
         if parsed.copied:
             return make(trace, read(view), contiguous=view.contiguous)
         return make_view(x, parsed.window, x.type.shape) if view is x else view
@@ -84,7 +84,7 @@ def set(x: Tracer, key: Any, new: Any) -> None:
     if parsed.mask is not None or isinstance(new, Selection):
         write_selected(x, parsed, new)
     elif parsed.place is None:
-        view = view_of(x, parsed)
+        view = picking.element_of(x, parsed) if parsed.number else view_of(x, parsed)
         # after `x[1:] += 1` Python assigns to x[1:] the view that was written already
         if not (isinstance(new, Tracer) and same_view(view, new, x)):
             write(view, picking.assigned_value(new, view.type.shape, x))

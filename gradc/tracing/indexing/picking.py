@@ -39,6 +39,22 @@ def view_of(x: Tracer, parsed: Key) -> Tracer:
     return x
 
 
+def element_of(x: Tracer, parsed: Key) -> Tracer:
+    """Return the view of the one element that integers are the index of.
+
+    Those that are known and those that are traced pick it together: it is no element of a window,
+    as all of which would have to be put back.
+    """
+    if not parsed.picks or parsed.window.is_whole:
+        return view_of(x, parsed)
+    picked = iter(_indices(window_of(x, parsed), parsed)[0])
+    indices = [
+        next(picked) if isinstance(item, slice) else build.size_value(start)
+        for item, start in zip(parsed.window.key, parsed.window.starts)
+    ]
+    return make_view(x, Element(tuple(indices), tuple(range(x.type.rank))), ())
+
+
 def gathered(x: Tracer, parsed: Key) -> Value:
     """Return the elements that index arrays pick."""
     whole = window_of(x, parsed)

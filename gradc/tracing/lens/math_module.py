@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradc import on_need
+from gradc.tracing.building.needed import need_number
 from gradc.tracing.building.weak_numbers import as_float, as_integer, as_truth
 from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
+from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.lens.seen_module import SeenModule
@@ -46,6 +48,11 @@ def call_math(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     running()
     record = _recorder(name)
     if record is None:
+        for x in given:  # of Python's integers and of sizes there is a number
+            if isinstance(x, SymbolicSize):
+                x.__index__()
+            elif type(x) is Tracer:
+                need_number(x, f"math.{name}")
         raise trace_error(
             f"math.{name} of a traced value",
             help=_CURES.get(name, f"write np.{name}(x) or another function of np"),
