@@ -11,7 +11,7 @@ import numpy as np
 from gradc.tracing.advice.ignored_options import instead_of
 from gradc.tracing.array import flat
 from gradc.tracing.array.numbers import NUMBERS
-from gradc.tracing.array.operators import OPERATORS, operate, python_type
+from gradc.tracing.array.operators import OPERATORS, numbers, operate, python_type
 from gradc.tracing.array.variables import assign_value, value_of_variable
 from gradc.tracing.core.as_tracer import cast
 from gradc.tracing.core.promote import supported
@@ -195,6 +195,8 @@ def _missing(self: Tracer, name: str) -> Any:
     if name == "_type":
         return told_type(self)
     if name.startswith("__") or not hasattr(np.ndarray, name):
+        if self.weak is int and hasattr(int, name) and not name.startswith("_"):
+            return numbers(lambda number: getattr(number, name), self)
         raise AttributeError(f"an array has no attribute {name!r}")
     # most methods are the function of the same name with the array first; x.resize is not
     function = TABLE.get(name) if hasattr(np, name) and name != "resize" else None

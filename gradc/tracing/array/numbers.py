@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from gradc.tracing.array.operators import operate
+from gradc.tracing.array.operators import numbers, operate
 from gradc.tracing.building.needed import need_number
 from gradc.tracing.building.weak_numbers import as_integer
 from gradc.tracing.captured.top import state
@@ -16,6 +16,7 @@ from gradc.tracing.checks.texts import Written, mark
 from gradc.tracing.core import source
 from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc.tracing.core.source import trace_error
+from gradc.tracing.core.state import running
 from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer, read
 from gradc.tracing.indexing import indexing
@@ -45,7 +46,9 @@ def _bool(self: Tracer) -> bool:
         return bool(known.item())
     several = known is not None or self.type.count != 1
     if not several:
-        need_number(self, "a truth value", of_ints=False)
+        # in a step that is recorded there are other ways to go on, without a kernel for each int
+        trace = running()
+        need_number(self, "a truth value", of_ints=trace is trace.root)
     from gradc.tracing.advice.suggest_where import (  # only an error needs it
         instead_of_truth,
         why_it_is_asked,
@@ -177,6 +180,8 @@ def _hash(self: Tracer) -> int:
 
 
 def _round(self: Tracer, digits: int | None = None) -> Any:
+    if digits is not None and self.weak is int:
+        return numbers(round, self, digits)
     if self.type.shape or (digits is not None and self.weak is not None):
         raise trace_error(
             "round() of an array" if self.type.shape else "round() of a Python number to digits",
@@ -191,11 +196,16 @@ def _divmod(x: Any, y: Any) -> Any:
     return operate("floor_divide", x, y), operate("remainder", x, y)
 
 
-def _shift(self: Tracer, other: Any) -> NoReturn:
-    raise trace_error(
-        "the operators << and >> are not supported for traced values",
-        help="multiply by 2**n, or divide with // by it",
-    )
+def _shift(shift: Callable[[int, int], int]) -> Callable[[Tracer, Any], Any]:
+    def apply(self: Tracer, other: Any) -> Any:
+        if self.weak is int and (not isinstance(other, Tracer) or other.weak is int):
+            return numbers(shift, self, other)
+        raise trace_error(
+            "the operators << and >> are not supported for traced values",
+            help="multiply by 2**n, or divide with // by it",
+        )
+
+    return apply
 
 
 def _floor(name: str) -> Callable[[Tracer], Any]:
@@ -221,6 +231,8 @@ def _str(self: Tracer) -> str:
 
 def _marked(self: Tracer, write: Callable[[Any], str]) -> str:
     """Return what stands for an unknown number in a text."""
+    if self.weak is int:  # of integers texts are keys, and are compared
+        need_number(self, "a text")
     trace = state.top
     if trace is None or trace.adopt is None:
         return f"{self!r} (gradc.debug_print shows numbers)"
@@ -245,7 +257,10 @@ NUMBERS: dict[str, AnyFunction] = {
     "__trunc__": _floor("trunc"),
     "__divmod__": _divmod,
     "__rdivmod__": lambda self, other: _divmod(other, self),
-    **{f"__{name}__": _shift for name in ("lshift", "rshift", "rlshift", "rrshift")},
+    "__lshift__": _shift(operator.lshift),
+    "__rshift__": _shift(operator.rshift),
+    "__rlshift__": _shift(lambda x, y: y << x),
+    "__rrshift__": _shift(lambda x, y: y >> x),
     "__format__": _format,
     "__repr__": _repr,
     "__str__": _str,

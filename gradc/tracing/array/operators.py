@@ -39,6 +39,13 @@ from gradc_ir.ranges.knowledge import is_nonnegative
 _RESULT_OF_NUMBERS = {float: DType.F64, int: DType.I64, bool: DType.BOOL}
 # Operators that soon leave int64 when Python's integers, which have no largest one, are large.
 _GROWING = {"multiply", "power"}
+# What is done with the bits of Python's integers needs their numbers.
+_OF_BITS: dict[str, Callable[..., Any]] = {
+    "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_,
+    "bitwise_xor": operator.xor,
+    "invert": operator.invert,
+}
 # What an integer repeats.
 _SEQUENCES = (list, tuple, str, bytes)
 _SIMPLER_POWERS = {0.5: "sqrt", -1: "reciprocal", 1: "positive"}
@@ -77,6 +84,8 @@ def operate(name: str, *operands: Any) -> Any:
         return as_weak(elementwise(rule, operands), None, forms)
     if name == "power" and float not in kinds:
         _ask_about_sign(*operands)
+    if name in _OF_BITS and int in kinds:
+        return numbers(_OF_BITS[name], *operands)
     if name in _GROWING and float not in kinds and running().root.wide_integers:
         refuse_wide_product(operands, running())
     if bool in kinds and name in _ARITHMETIC:
@@ -111,6 +120,11 @@ def _ask_about_truths(operands: Sequence[Any]) -> None:
     for operand in operands:
         if type(operand) is Tracer and operand.forms and operand.type.dtype is DType.BOOL:
             operand.weak  # noqa: B018 - who asks says that it counts
+
+
+def numbers(function: Callable[..., Any], *operands: Any) -> Any:
+    """Return what a function makes of the numbers that Python integers are, which it asks for."""
+    return function(*map(operator.index, operands))
 
 
 def _ask_about_sign(x: Any, exponent: Any) -> None:
@@ -248,6 +262,13 @@ def _unary(name: str) -> Callable[[Tracer], Any]:
     return lambda self: operate(name, self)
 
 
+def _power(self: Tracer, other: Any, modulus: Any = None) -> Any:
+    return _raised(self, other) if modulus is None else numbers(pow, self, other, modulus)
+
+
+_raised = _binary("power")[0]
+
+
 def _matmul(x: Any, y: Any) -> Any:
     return NotImplemented if _computes_itself(y) else TABLE["matmul"](x, y)
 
@@ -267,6 +288,7 @@ def _operators() -> dict[str, AnyFunction]:
         forward, reflected, in_place = _binary(name)
         found |= {f"__{short}__": forward, f"__r{short}__": reflected, f"__i{short}__": in_place}
     found |= {f"__{short}__": _compare(name) for short, name in _COMPARISONS.items()}
+    found["__pow__"] = _power
     return found | {f"__{short}__": _unary(name) for short, name in _UNARY.items()}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.building.axes import index_along
+from gradc.tracing.building.needed import need_number
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer, cast, stacked
 from gradc.tracing.core.materialise import identity
@@ -95,6 +96,8 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Tr
         known = end.known if isinstance(end, Tracer) else end
         number = known.item() if isinstance(known, np.ndarray) else known
         if not is_integer(number):
+            if isinstance(end, Tracer):
+                need_number(end, "np.arange")
             raise trace_error(
                 "np.arange of a traced value: its length would not be known",
                 help="use np.arange(length) * step + start with a known length",
