@@ -148,6 +148,8 @@ import os, signal, sys, threading, time
 import numpy as np
 import gradc
 
+# a process that a shell begins in the background ignores them
+signal.signal(signal.SIGINT, signal.default_int_handler)
 x = np.arange(5.0)
 asked = sent = seen = lost = 0
 
