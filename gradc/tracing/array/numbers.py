@@ -113,7 +113,8 @@ def steps_of_range(bound: Any) -> int:
 
 
 _KNOWN_NUMBERS = (
-    "range(), list indices and shapes need known numbers; a loop of a traced number of steps is "
+    "range(), list indices and shapes need known numbers: of an argument that is an integer of "
+    "NumPy's pass int(n); a loop of a traced number of steps is "
     "gradc.fori_loop, an entry of a list np.stack(parts)[i]; an array that is indexed by a traced "
     "value must be an argument, captured by name, or made with np inside the function"
 )
