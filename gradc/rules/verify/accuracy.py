@@ -36,8 +36,8 @@ from gradc_ir.interpreter.interpret import interpret
 from gradc_ir.meaning.ulp_distance import bits_between, uniform_patterns
 from gradc_ir.passes import RecoverFinite, UnboundExponents
 
-# Enough to hold 1 + t for the smallest number t of a dtype, and then some.
-_PRECISION = {DType.F64: 1400, DType.F32: 500}
+# Enough to hold x + t for the largest number x of a dtype and the smallest t, and then some.
+_PRECISION = {DType.F64: 2200, DType.F32: 500}
 _SPOTS = (
     *(0.0, 1e-300, 1e-160, 1e-20, 1e-12, 1e-9, 1e-6, 1e-3, 0.25, 0.5, 0.6931471805599453, 1.0, 2.0),
     *(5.0, 10.0, 20.0, 36.0, 40.0, 100.0, 300.0, 700.0, 740.0, 1e3, 1e4, 1e9, 1e300),
@@ -246,7 +246,7 @@ def truth(
 
 
 def values_of(
-    side: str, equation: str, points: Mapping[str, Array], precision: int = 1400
+    side: str, equation: str, points: Mapping[str, Array], precision: int = 2200
 ) -> list[Any]:
     """Return a side's value at each point in multiple precision, None where it is not real."""
     import mpmath

@@ -324,6 +324,7 @@ RULES: list[Rule] = [
         on="add sub: cos",
         examples=["sub(1, cos(?x)) => mul(mul(sin(mul(?x, 0.5)), 2), sin(mul(?x, 0.5)))",
                   "sub(cos(add(?x, ?y)), cos(?x)) => cos_difference(?x, ?y)"],
+        loss=2.0,
     )(difference_of_cosines),
     procedure(
         "cosh-minus-one",
@@ -340,6 +341,7 @@ RULES: list[Rule] = [
         "close tangents cancel; where terms of x and y do, x - y is exact",
         on="add sub: tan",
         examples=["sub(tan(add(?x, ?y)), tan(?x)) => tan_difference(?x, ?y)"],
+        loss=2.0,
     )(of("tan")),
     difference_of_squares,
     difference_of_products,
