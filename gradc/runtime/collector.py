@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 # Of so many objects that were handed to the oldest generation unseen some may be garbage in cycles:
-# then all are looked through. They take tens of megabytes.
-_MOST_UNSEEN = 500_000
+# then all are looked through. They take ten megabytes.
+_MOST_UNSEEN = 200_000
 _unseen = 0
 
 

@@ -16,6 +16,8 @@ PROGRAM = """
     import numpy as np
     import gradc
 
+    # a process that a shell begins in the background ignores them
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     CALLERS, CALLS = 32, 100_000
     x = np.random.default_rng(0).normal(size=60_001)
 
