@@ -35,12 +35,17 @@ def element(writer: Writer, vector: str, type_: str, lane: int) -> str:
 
 
 def reduced(
-    writer: Writer, vector: str, type_: str, width: int, join: Callable[[str, str], str]
+    writer: Writer,
+    vector: str,
+    type_: str,
+    width: int,
+    join: Callable[[str, str], str],
+    compares: bool = False,
 ) -> str:
     """Write the lanes of a vector joined by halving: lane i with lane i + width / 2, and so on.
 
-    The last two are vectors as well: the lesser of two numbers that are alone takes a branch, or a
-    way through registers of truth values.
+    Where a join ``compares`` the last two are vectors as well: the lesser of two numbers that are
+    alone takes a branch, or a way through registers of truth values.
     """
     while width > 2:
         with writer.in_lanes(width):
@@ -50,6 +55,8 @@ def reduced(
         with writer.in_lanes(width):
             vector = join(low, high)
     with writer.in_lanes(width):
+        if not compares:
+            return join(element(writer, vector, type_, 0), element(writer, vector, type_, 1))
         turned = writer.emit_vector(shuffle(writer.type_of(type_, True), vector, "poison", (1, 0)))
         return element(writer, join(vector, turned), type_, 0)
 

@@ -395,7 +395,8 @@ class Running:
 
     def _reduced(self, row: str, lanes: int) -> str:
         """Return the lanes of a vector joined: partials, or what may be joined in any order."""
-        return reduced(self.elements.writer, row, REGISTER[self.dtype], lanes, self._join)
+        compares = self.word in ("maximum", "minimum")
+        return reduced(self.elements.writer, row, REGISTER[self.dtype], lanes, self._join, compares)
 
     # -- joins -------------------------------------------------------------------------------------
 
