@@ -23,6 +23,7 @@ import numpy as np
 from gradc_codegen.calls import layout
 from gradc_codegen.calls.cells import CELLS
 from gradc_codegen.calls.steps import LARGE_RESULT, Cell
+from gradc_codegen.libraries import pycapsule
 from gradc_codegen.machine.jit import kept_module
 from gradc_ir.core.types import Array
 
@@ -219,7 +220,7 @@ def keep_results() -> None:
     usual = layout.usual_memory()
     if usual is None or not most_kept():
         return
-    handler = ctypes.c_void_p(_pointer_of(usual, _NAME))
+    handler = ctypes.c_void_p(pycapsule.address(usual))
     told = ctypes.string_at(handler, _SIZE)
     if told[:17] != b"default_allocator" or told[_STATE - 1] != _VERSION:
         return
@@ -236,7 +237,7 @@ def keep_results() -> None:
     for at, word in words.items():
         own[at : at + 8] = word.to_bytes(8, sys.byteorder)
     struct = ctypes.create_string_buffer(bytes(own), _SIZE)
-    capsule = _capsule(ctypes.addressof(struct), _NAME, None)
+    capsule = _capsule(ctypes.addressof(struct), _NAME)
     # arrays may be freed when all else of the process is gone
     ctypes.pythonapi.Py_IncRef(ctypes.py_object((code, MEMORY, struct, capsule)))
     CELLS[Cell.USUAL_MEMORY], CELLS[Cell.MEMORY] = id(usual), id(capsule)
@@ -249,15 +250,8 @@ def _advice() -> int:
     return ctypes.cast(ctypes.CDLL(None).madvise, ctypes.c_void_p).value or 0
 
 
-def _pointer_of(capsule: Any, name: bytes) -> int:
-    pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
-        ("PyCapsule_GetPointer", ctypes.pythonapi)
-    )
-    return int(pointer_of(capsule, name) or 0)
-
-
-def _capsule(address: int, name: bytes, end: None) -> Any:
+def _capsule(address: int, name: bytes) -> Any:
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
         ("PyCapsule_New", ctypes.pythonapi)
     )
-    return make(address, name, end)
+    return make(address, name, None)

@@ -207,22 +207,14 @@ def _base_and_moved(a: Side, b: Side, delta: Product) -> tuple[Value, Product, i
     return b.operands[0], delta, 1
 
 
-def sines(a: Side, b: Side, delta: Product) -> Product | None:
-    """Return the difference of sines, whose derivatives are such, or functions of a sum."""
-    x, moved, sign = _base_and_moved(a, b, delta)
-    return whole(build.sin_difference(x, moved.value(b.value))).times(sign)
+def _by(difference: Callable[[Value, Value], Value]) -> Formula:
+    """Return the difference by an op of it, whose derivatives are such, or functions of a sum."""
 
+    def formula(a: Side, b: Side, delta: Product) -> Product | None:
+        x, moved, sign = _base_and_moved(a, b, delta)
+        return whole(difference(x, moved.value(b.value))).times(sign)
 
-def cosines(a: Side, b: Side, delta: Product) -> Product | None:
-    """Return the difference of cosines."""
-    x, moved, sign = _base_and_moved(a, b, delta)
-    return whole(build.cos_difference(x, moved.value(b.value))).times(sign)
-
-
-def tangents(a: Side, b: Side, delta: Product) -> Product | None:
-    """Return the difference of tangents."""
-    x, moved, sign = _base_and_moved(a, b, delta)
-    return whole(build.tan_difference(x, moved.value(b.value))).times(sign)
+    return formula
 
 
 FORMULAS: dict[str, Formula] = {
@@ -232,9 +224,9 @@ FORMULAS: dict[str, Formula] = {
     "log": logarithms,
     "exp": exponentials,
     "arctan": arctangents,
-    "sin": sines,
-    "cos": cosines,
-    "tan": tangents,
+    "sin": _by(build.sin_difference),
+    "cos": _by(build.cos_difference),
+    "tan": _by(build.tan_difference),
 }
 
 
