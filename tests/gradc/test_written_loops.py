@@ -27,6 +27,7 @@ for module in (
     "renamed_objects",
     "shared_objects",
     "statements",
+    "tables",
 ):
     importlib.import_module(f"tests.written_loops.{module}")
 # Which of two costs is less turns on rounding once both are at their minimum: plain NumPy moves by

@@ -1,4 +1,7 @@
-"""A list of like numbers as one array, in the steps of a loop that ask for it by a traced index."""
+"""A list of like numbers as one array, in the steps of a loop that ask for it by a traced index.
+
+So is a list of equally long lists of numbers: an array with an axis for each.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +36,9 @@ class StackedList:
 
     Parameters
     ----------
-    path: the name of the list.
-    array: its elements, an array that nothing else refers to.
-    leaf_type: the type of an element.
+    path: the name of the list, for a list in another one the name of that.
+    array: its numbers, an array that nothing else refers to, or a part of it.
+    leaf_type: the type of a number.
     """
 
     # what takes values apart asks for this: it must have no other name
@@ -53,8 +56,21 @@ class StackedList:
         """Whether something was assigned to it."""
         return self.array._version != self._version
 
+    def give_back(self, thing: list[Any]) -> None:
+        """Have a list hold the elements as they are now; lists in it stay what they are."""
+        self._fill(thing, make(running(), read(self.array)))
+
+    def _fill(self, thing: list[Any], now: Tracer) -> None:
+        if now.type.rank == 1:
+            thing[:] = rows_of(now, len(thing), self.leaf_type.weak, True)
+            return
+        for inner, row in zip(thing, rows_of(now, len(thing), None, False)):
+            self._fill(inner, row)
+
     def rows(self) -> list[Tracer]:
-        """Return the elements as they are now."""
+        """Return the numbers as they are now."""
+        if self.array.type.rank > 1:
+            self._refuse()
         now = make(running(), read(self.array))
         return rows_of(now, self._length, self.leaf_type.weak, True)
 
@@ -68,10 +84,13 @@ class StackedList:
         if isinstance(index, slice):
             return self.rows()[index]
         found = indexing.get(self.array, self._place(index))
+        if self.array.type.rank > 1:
+            return StackedList(self.path, found, self.leaf_type)
         return as_weak(found, self.leaf_type.weak)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if isinstance(index, slice) or not is_number(value) or type_of(value).type.shape:
+        is_one = is_number(value) and not type_of(value).type.shape
+        if isinstance(index, slice) or not is_one or self.array.type.rank > 1:
             raise NotUniform(f"it puts something else than a number into {self.path}")
         wider = common_type(self.leaf_type, type_of(value))
         if wider is None:
