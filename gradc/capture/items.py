@@ -7,7 +7,7 @@ import gc
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from gradc.capture.held.leaves import common_of, stacked_leaves, type_of
+from gradc.capture.held.leaves import ROW, common_of, stacked_leaves, type_of
 from gradc.capture.held.nests import LEAF, rebuilt, take_apart
 from gradc.capture.held.uniform import NotUniform
 from gradc.control.leaf_types import tracers_of
@@ -30,9 +30,6 @@ from gradc.tracing.lens.sequences import (
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
-
-# A row of what is gone through is a part of it, which may be assigned to where it stands only.
-ROW = "a row of what a loop goes through"
 
 
 class Items(Protocol):

@@ -76,6 +76,11 @@ class Lists:
         variables = {**self._start.variables, **found}
         return Before(self._frame, self._site, variables, earlier=self._start)
 
+    def visited(self) -> list[Any]:
+        """Return the lists of arrays that steps read: neither may be changed in them."""
+        taken = self._taken.values()
+        return [thing for thing, stacked in taken if stacked.leaf_type.type.shape]
+
     def give_back(self, variables: dict[str, Any]) -> None:
         """Have the variables be lists again, with the elements that there are after the loop."""
         for name, (thing, stacked) in self._taken.items():
@@ -94,7 +99,8 @@ class Lists:
                 leaf_type = common_of(list(_numbers_in(thing)))
             except NotUniform:
                 continue
-            if leaf_type.scalar and not leaf_type.type.shape:
+            is_number_type = leaf_type.scalar and not leaf_type.type.shape
+            if is_number_type or (leaf_type.type.shape and all(map(_is_array, thing))):
                 yield name, thing, leaf_type
 
     def _shape(self, thing: Any, holder: Any) -> tuple[int, ...] | None:
@@ -128,6 +134,11 @@ class Lists:
             trace = trace.outer
 
 
+def _is_array(value: Any) -> bool:
+    """Whether a value is an array of the traced code's, which is fixed where it has to be."""
+    return type(value) is Tracer
+
+
 def _lists_in(thing: list[Any]) -> Iterator[list[Any]]:
     """Yield a list, and those in it."""
     yield thing
@@ -152,9 +163,14 @@ def _stacked(thing: list[Any], leaf_type: LeafType) -> Tracer:
     while type(inner) is list:
         shape.append(len(inner))
         inner = inner[0]
+    shape += leaf_type.type.shape
     found = whole(thing)
     is_it = type(found) is Tracer and found.type == leaf_type.type.with_shape(tuple(shape))
     if is_it:
         return found  # type: ignore[no-any-return]
     flat = stacked_leaves(list(_numbers_in(thing)), leaf_type)
-    return flat if len(shape) == 1 else make(running(), build.reshape(read(flat), tuple(shape)))
+    return (
+        flat
+        if flat.type.rank == len(shape)
+        else make(running(), build.reshape(read(flat), tuple(shape)))
+    )

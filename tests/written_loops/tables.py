@@ -228,3 +228,68 @@ def two_rows_that_change_places(x, v):
             now[j] = min(before[j] + 0.7, now[j - 1] + 0.7, before[j - 1] + abs(v[i % 4] - x * j))
         before = now
     return before[5] + before[2]
+
+
+@program
+def arrays_that_are_read_backwards(x, v):
+    """What a first loop has appended, a second one reads from its end."""
+    states, s = [], v * x
+    for k in range(6):
+        s = np.sin(s) + 0.1 * k
+        states.append(s)
+    back = np.zeros(4)
+    for k in range(5, -1, -1):
+        back = np.cos(states[k]) * (back + states[k - 1])
+    return np.sum(back)
+
+
+@program
+def arrays_that_a_step_assigns_to(x, v):
+    """A list of arrays, one of which is assigned to while the list is read."""
+    first, second = v * 1.0, v * x
+    parts = [first, second, first]
+    total = 0.0
+    for k in range(6):
+        first[k % 4] += 0.5
+        total += parts[k % 3][k % 2] * x
+    return total
+
+
+@program
+def arrays_of_a_list_that_is_assigned_to(x, v):
+    """A step puts another array in the list."""
+    parts = [v * 1.0, v * x, v - x]
+    for k in range(6):
+        parts[k % 3] = parts[(k + 1) % 3] * 0.5 + k
+    return np.sum(parts[0] * parts[1] - parts[2])
+
+
+@program
+def arrays_whose_last_is_kept(x, v):
+    """What was read has a name after the loop, by which it is assigned to."""
+    parts = [v * 1.0, v * x, v - x, v + x, v * v]
+    for k in range(5):
+        last = parts[(k + 3) % 5]
+        x = x + 0.1 * last[k % 4]
+    last[0] = 100.0
+    return np.sum(parts[2]) + x
+
+
+@program
+def arrays_by_what_is_computed(x, v):
+    """An array is chosen from a list, and read."""
+    parts = [v * 1.0, v * x, v - x]
+    k = 0
+    while k < 2 and parts[k][0] > 0.25 * (k + 1):
+        k += 1
+    return np.sum(parts[k] * np.arange(4))
+
+
+@program
+def arrays_by_what_is_computed_and_assigned_to(x, v):
+    """The array that was chosen is assigned to by its other name."""
+    parts = [v * 1.0, v * x, v - x]
+    k = int(np.argmax(v)) if len(v) else 0
+    chosen = parts[k]
+    parts[2][0] = 50.0
+    return np.sum(chosen) + x

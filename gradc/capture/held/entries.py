@@ -1,4 +1,4 @@
-"""Lists of numbers that the user's code reads, or assigns to, by an index that is traced."""
+"""Lists that the user's code reads, or assigns to, by an index that is traced."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradc.tracing import Tracer
 from gradc.tracing.building.needed import need_number
 from gradc.tracing.core.rows import rows_of
 from gradc.tracing.core.state import Trace, running
-from gradc.tracing.core.tracer import as_weak, make, read
+from gradc.tracing.core.tracer import MAY_BE, as_weak, make, read, root
 from gradc.tracing.indexing import indexing
 
 
@@ -25,7 +25,8 @@ class Entries:
     """A list or tuple that is subscripted by anything, traced integers included.
 
     Its numbers are the rows of an array then, and those of a list are rows of another one after an
-    assignment. Numbers cannot be changed, so that nobody can tell.
+    assignment. Numbers cannot be changed, so that nobody can tell. Arrays can: what is read is
+    another name for one of them, and none of these is assigned to any more.
     """
 
     __slots__ = ("_container",)
@@ -38,13 +39,19 @@ class Entries:
         if leaf_type is None:
             return self._container[index]
         found = indexing.get(stacked_leaves(self._container, leaf_type), index)
-        return as_weak(found, leaf_type.weak)
+        if not leaf_type.type.shape:
+            return as_weak(found, leaf_type.weak)
+        found = make(running(), read(found))
+        for one in (found, *self._container, *map(root, self._container)):
+            one._why_fixed = one._why_fixed or MAY_BE
+        return found
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        leaf_type = self._type(index) if type(self._container) is list else None
-        if leaf_type is not None and is_number(value):
+        is_one = type(self._container) is list and is_number(value)
+        leaf_type = self._type(index) if is_one else None
+        if leaf_type is not None:
             leaf_type = common_type(leaf_type, type_of(value))
-        if leaf_type is None or not is_number(value):
+        if leaf_type is None or leaf_type.type.shape:
             self._container[index] = value
             return
         array = make(running(), read(stacked_leaves(self._container, leaf_type)))
@@ -56,7 +63,7 @@ class Entries:
         del self._container[index]
 
     def _type(self, index: Any) -> LeafType | None:
-        """Return the type of the numbers, None where Python is to do it, or to say why not."""
+        """Return the type of the elements, None where Python is to do it, or to say why not."""
         if type(index) is not Tracer or index.known is not None or index.type.shape:
             return None
         container = self._container
@@ -69,7 +76,9 @@ class Entries:
             found = common_of(container)
         except NotUniform:
             return None
-        return found if found.scalar and not found.type.shape else None
+        if found.type.shape:
+            return found if all(type(each) is Tracer for each in container) else None
+        return found if found.scalar else None
 
 
 def _is_for_a_loop(container: Any) -> bool:

@@ -17,6 +17,9 @@ from gradc.tracing.core.as_tracer import as_tracer, stacked
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.symbolic_size import SymbolicSize
 
+# A row of what is gone through is a part of it, which may be assigned to where it stands only.
+ROW = "a row of what a loop goes through"
+
 
 def same_leaf(left: Any, right: Any) -> bool:
     """Whether two numbers or arrays are known to be the same, bits and type included."""

@@ -1,6 +1,7 @@
 """A list of like numbers as one array, in the steps of a loop that ask for it by a traced index.
 
-So is a list of equally long lists of numbers: an array with an axis for each.
+So is a list of equally long lists of numbers: an array with an axis for each. A list of like arrays
+is one, too, as long as it is only read.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from gradc.capture.held.leaves import common_type, type_of
+from gradc.capture.held.leaves import ROW, common_type, type_of
 from gradc.capture.held.nests import is_number
 from gradc.capture.held.uniform import NotUniform
 from gradc.control.leaf_types import LeafType
@@ -67,12 +68,19 @@ class StackedList:
         for inner, row in zip(thing, rows_of(now, len(thing), None, False)):
             self._fill(inner, row)
 
+    @property
+    def _has_lists(self) -> bool:
+        return self.array.type.rank > 1 + self.leaf_type.type.rank
+
     def rows(self) -> list[Tracer]:
-        """Return the numbers as they are now."""
-        if self.array.type.rank > 1:
+        """Return the numbers, or arrays, as they are now."""
+        if self._has_lists:
             self._refuse()
         now = make(running(), read(self.array))
-        return rows_of(now, self._length, self.leaf_type.weak, True)
+        found = rows_of(now, self._length, self.leaf_type.weak, self.leaf_type.scalar)
+        for row in found if self.leaf_type.type.shape else []:
+            row._why_fixed = ROW
+        return found
 
     def __len__(self) -> int:
         return self._length
@@ -84,7 +92,11 @@ class StackedList:
         if isinstance(index, slice):
             return self.rows()[index]
         found = indexing.get(self.array, self._place(index))
-        if self.array.type.rank > 1:
+        if self.leaf_type.type.shape:
+            row = make(running(), read(found))
+            row._why_fixed = ROW
+            return row
+        if self._has_lists:
             return StackedList(self.path, found, self.leaf_type)
         return as_weak(found, self.leaf_type.weak)
 
