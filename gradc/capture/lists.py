@@ -18,6 +18,7 @@ from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.rewriting.site import Site
 from gradc_ir import build
+from gradc_ir.core.sizes import Size
 
 
 class Indexed(NotUniform):
@@ -158,7 +159,7 @@ def _numbers_in(thing: list[Any]) -> Iterator[Any]:
 
 def _stacked(thing: list[Any], leaf_type: LeafType) -> Tracer:
     """Return an array of the numbers of a list, or of those of equally long lists."""
-    shape = [len(thing)]
+    shape: list[Size] = [len(thing)]
     inner = thing[0]
     while type(inner) is list:
         shape.append(len(inner))

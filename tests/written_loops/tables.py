@@ -293,3 +293,14 @@ def arrays_by_what_is_computed_and_assigned_to(x, v):
     chosen = parts[k]
     parts[2][0] = 50.0
     return np.sum(chosen) + x
+
+
+@program
+def rows_in_any_order(x, v):
+    """What a loop has made is put together backwards, every second time, and otherwise."""
+    made = []
+    for k in range(9):
+        x = np.sin(x + 0.1 * k)
+        made.append(x)
+    ends = [*made[::-1], *made[1::2], made[3], made[8], made[3], made[3], made[4], *made[7:2:-2]]
+    return np.sum(np.array(ends) * np.arange(len(ends)))
