@@ -166,7 +166,7 @@ def _readers(function: Function, among: Sequence[Value], computed: set[Value]) -
     return {
         node
         for node in function.nodes
-        if computed.isdisjoint(node.results) and not read.isdisjoint(node.operands)
+        if not read.isdisjoint(node.operands) and computed.isdisjoint(node.results)
     }
 
 
@@ -185,16 +185,20 @@ def _levels(
     together: dict[Hashable, list[Value]] = {}
     stage_of: dict[Value, int] = {}
     for node in function.nodes:
-        behind = [level[operand] for operand in node.operands]
-        stage = max((each[0] for each in behind), default=0)
-        waits = max((each[1] for each in behind), default=0)
+        stage = waits = 0
+        for operand in node.operands:
+            late_nodes, joints = level[operand]
+            stage = late_nodes if late_nodes > stage else stage
+            waits = joints if joints > waits else waits
         if not (node.op.is_elementwise or node.op.name in REARRANGEMENTS):
             waits += bool(node.operands)
         for value in node.results:
             if value in chosen:
                 together.setdefault((stage, waits, value.type, apart(value)), []).append(value)
                 stage_of[value] = stage
-        level |= dict.fromkeys(node.results, (stage + (node in late), waits))
+        here = (stage + (node in late), waits)
+        for value in node.results:
+            level[value] = here
     return stage_of, list(together.values())
 
 
@@ -202,8 +206,11 @@ def _lengths(function: Function, steps: Container[Value]) -> dict[Value, int]:
     """Return how many steps at least follow each other on the way to a value."""
     lengths: dict[Value, int] = {}
     for node in function.nodes:
-        behind = max([lengths[x] for x in node.operands], default=0)
-        lengths |= {value: behind + 1 if value in steps else 0 for value in node.results}
+        for value in node.results:
+            length = 0
+            if value in steps:
+                length = max([lengths[x] for x in node.operands], default=0) + 1
+            lengths[value] = length
     return lengths
 
 
@@ -303,8 +310,10 @@ def _sums(function: Function, steps: Container[Value], results: Container[Value]
 
 
 def _source(value: Value, moves: tuple[Node, ...]) -> Place:
-    while value.op.name in _SPREADING:
-        value, moves = value.operands[0], (*moves, value.node)
+    node = value.node
+    while node.op.name in _SPREADING:
+        value, moves = node.operands[0], (*moves, node)
+        node = value.node
     return value, moves
 
 
@@ -345,16 +354,19 @@ def _cone(value: Value, is_computed: IsComputed, most: int) -> set[Place]:
 
     Of more than are allowed there are some.
     """
-    seen: set[Place] = set()
-    stack: list[Place] = [(value, ())]
+    first: Place = (value, ())
+    seen = {first} if scalar_constant(value) is None else set()
+    stack = [*seen]
     while stack and len(seen) <= most:
         place = stack.pop()
-        top, moves = place
-        if place in seen or scalar_constant(top) is not None:
+        if not is_computed(place):
             continue
-        seen.add(place)
-        if is_computed(place):
-            stack += [_place(each, moves, is_computed) for each in top.operands]
+        top, moves = place
+        for operand in top.node.operands:
+            below = _place(operand, moves, is_computed)
+            if below not in seen and scalar_constant(below[0]) is None:
+                seen.add(below)
+                stack.append(below)
     return seen
 
 
@@ -381,6 +393,7 @@ def rebuilt(
         return keeps(node) or not steps.isdisjoint(node.results)
 
     found = {value: (group, i) for group in groups for i, value in enumerate(group.values)}
+    replacing = frozenset(found)
     mapping: dict[Value, Value] = {}
     replaced: dict[Value, Value] = {}
 
@@ -431,6 +444,11 @@ def rebuilt(
 
     with Builder.beyond(function.nodes) as builder:
         for each in function.nodes:
+            reads_others = not (is_plain(each) or replacing.isdisjoint(each.operands))
+            if not reads_others and each not in bodies:
+                if not each.results or each.results[0] not in mapping:
+                    builder.copy(each, mapping, function.locations.get(each, ()))
+                continue
             stack = [each]
             while stack:
                 node = stack[-1]
