@@ -191,14 +191,14 @@ def test_range_over_a_traced_value() -> None:
     def loss(x, n):
         return {k: x[0] for k in range(n)}[0]
 
-    assert message(loss, V, np.int64(3)) == (
+    assert message(loss, V, np.array(3)) == (
         "a Python integer of a traced value is not known while the function is traced\n"
         "  model.py:LINE in loss\n"
         "      return {k: x[0] for k in range(n)}[0]\n"
         "                               ^^^^^^^^\n"
         "  value: i64\n"
         "  help: range(), list indices and shapes need known numbers: of an argument that is an "
-        "integer of NumPy's pass int(n); a loop of a traced number of "
+        "array pass int(n); a loop of a traced number of "
         "steps is gradc.fori_loop, an entry of a list np.stack(parts)[i]; an array that is indexed "
         "by a traced value must be an argument, captured by name, or made with np inside the "
         "function"
