@@ -191,7 +191,7 @@ def test_range_over_a_traced_value() -> None:
     def loss(x, n):
         return {k: x[0] for k in range(n)}[0]
 
-    assert message(loss, V, np.array(3)) == (
+    assert message(loss, V, np.int64(3)) == (
         "a Python integer of a traced value is not known while the function is traced\n"
         "  model.py:LINE in loss\n"
         "      return {k: x[0] for k in range(n)}[0]\n"

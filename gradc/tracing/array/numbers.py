@@ -104,7 +104,6 @@ def steps_of_range(bound: Any) -> int:
     """Return a bound of a range as Python's; refuse a traced one: that loop is one of gradc's."""
     if type(bound) is not Tracer or bound.known is not None or not bound.type.dtype.is_integer:
         return operator.index(bound)
-    need_number(bound, "range()")
     from gradc.tracing.advice.suggest_where import (  # only an error needs it
         instead_of_range,
         why_it_is_asked,
