@@ -19,8 +19,6 @@ from gradc_ir.errors import DTypeError, TraceError
 
 Entry: TypeAlias = int | str | Variable
 Wrt: TypeAlias = Entry | Sequence[Entry]
-# float or int for a Python number, whose dtype yields to arrays'; WideInteger; np.integer for an
-# integer of NumPy's that is no array; else None.
 Number: TypeAlias = type | None
 
 
@@ -393,13 +391,10 @@ class WideInteger:
 
 
 def number_kind(leaf: Any) -> Number:
-    """Return what kind of number a leaf is, Python's or an integer; None for anything else."""
-    kind = type(leaf)
-    if kind is int:
+    """Return float or int for Python's numbers, whose dtypes yield, WideInteger, or np.integer."""
+    if type(leaf) is int:
         return int if -(2**31) <= leaf < 2**31 else WideInteger
-    if kind is float:
-        return float
-    return np.integer if isinstance(leaf, np.integer) else None
+    return float if type(leaf) is float else np.integer if isinstance(leaf, np.integer) else None
 
 
 def is_variable(entry: Any) -> bool:
