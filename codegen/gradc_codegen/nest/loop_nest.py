@@ -162,6 +162,14 @@ class Loop:
         """How many iterations one vector is of."""
         return self.strip or self.block
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether some items of its body are in functions of their own."""
+        return any(
+            isinstance(item, Part) or (isinstance(item, Loop) and item.has_parts)
+            for item in self.body
+        )
+
 
 class Items(Loop):
     """What an op on whole arrays does many of, each by itself, as a loop over them.
