@@ -163,6 +163,14 @@ class Loop:
         """The part in which its totals are: of a loop that is divided, that of all tasks."""
         return self.enclosing if self.is_divided else self.part
 
+    @property
+    def has_parts(self) -> bool:
+        """Whether some items of its body are in functions of their own."""
+        return any(
+            isinstance(item, Part) or (isinstance(item, Loop) and item.has_parts)
+            for item in self.body
+        )
+
 
 class Items(Loop):
     """What an op on whole arrays does many of, each by itself, as a loop over them.
