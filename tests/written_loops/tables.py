@@ -378,3 +378,12 @@ def sums_of_many(x, v):
         x = x * 0.9 + v[k % 4]
         made.append(x)
     return sum(made) / len(made) + sum(made, 2.5) + sum(tuple(made[::2]), 1)
+
+
+@program
+def sums_of_many_arrays(x, v):
+    """Arrays are added as they are."""
+    made = []
+    for k in range(20):
+        made.append(v * x + k)
+    return np.sum(sum(made) * np.arange(4))

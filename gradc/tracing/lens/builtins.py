@@ -43,18 +43,17 @@ def seen_sum(values: Any, /, start: Any = 0) -> Any:
     """Return sum(values); over an array it is np.sum along the first axis when that is symbolic."""
     if type(values) is Selection or (type(values) is Tracer and values.symbolic):
         return call("sum", values, axis=0) + start
-    if type(values) in (list, tuple) and type(start) in (int, float):
-        if len(values) >= _MANY and _are_alike(values) and values[0].type.dtype.is_float:
-            return _added(values, start)
+    is_plain = type(values) in (list, tuple) and type(start) in (int, float)
+    is_long = is_plain and len(values) >= _MANY and _are_alike(values)
+    if is_long and values[0].type.dtype.is_float and not values[0].type.shape:
+        return _added(values, start)
     return sum(values, start)
 
 
-def _added(values: Sequence[Any], start: float) -> Any:
+def _added(values: Sequence[Any], start: Any) -> Any:
     """Return the sum of floats as Python adds them, one after the other."""
-    if start == 0:
-        row, rest = stacked(values), start
-    else:
-        row, rest = stacked([start + values[0], *values[1:]]), 0
+    rest = start if start == 0 else 0
+    row = stacked(values if start == 0 else [start + values[0], *values[1:]])
     found = indexing.get(call("cumsum", row), len(values) - 1)
     # of zeros that are all negative the sum with the integer is a positive one
     return as_weak(found, values[0].weak, values[0].forms) + rest
