@@ -52,7 +52,7 @@ def seen_sum(values: Any, /, start: Any = 0) -> Any:
 
 def _added(values: Sequence[Any], start: Any) -> Any:
     """Return the sum of floats as Python adds them, one after the other."""
-    rest = start if start == 0 else 0
+    rest: Any = start if start == 0 else 0
     row = stacked(values if start == 0 else [start + values[0], *values[1:]])
     found = indexing.get(call("cumsum", row), len(values) - 1)
     # of zeros that are all negative the sum with the integer is a positive one
