@@ -6,7 +6,7 @@ import builtins
 import importlib.util
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
