@@ -164,7 +164,7 @@ def test_any_length_is_one_kernel(name: str) -> None:
         x[length // 2] = np.nan
         np.testing.assert_allclose(compiled(x), function.accumulate(x), rtol=1e-15)
     assert len(compiled.signatures) <= 3
-    rows = random((3, 12))
+    rows = random(3, 12)
     np.testing.assert_allclose(compiled(rows), function.accumulate(rows, axis=-1), rtol=1e-15)
 
 
