@@ -7,7 +7,6 @@ numbers and places, and none of what is handed from step to step.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import zip_longest
 
 from gradc.autodiff.parameters import parameters
 from gradc.autodiff.terms.updates import Write, hangs_on, updates
@@ -109,17 +108,16 @@ def _result(
         reads = reads or hangs_on(x, mine) or hangs_on(y, others)
         if mine.type != x.type:
             continue
-        made = updates(x, mine), updates(y, others)
-        if made[0] is None or made[1] is None:
+        one, other = updates(x, mine), updates(y, others)
+        if one is None or other is None:
             continue
-        every = [*made[0], *made[1]]
         pairs: list[tuple[Write | None, Write | None]]
-        if all(write.adds for write in every):
-            pairs = [*((write, None) for write in made[0]), *((None, write) for write in made[1])]
+        if all(write.adds for write in (*one, *other)):
+            pairs = [*((write, None) for write in one), *((None, write) for write in other)]
+        elif len(one) == len(other) and not any(write.adds for write in (*one, *other)):
+            pairs = list(zip(one, other))
         else:
-            pairs = list(zip_longest(*made))
-            if any(one is None or other is None or one.adds or other.adds for one, other in pairs):
-                return None
+            return None
         return _Result(base, tuple(pairs))
     return None if reads else _Result(None)
 
@@ -129,14 +127,17 @@ def _as_writes(
 ) -> Sequence[Value]:
     """Return the results of branches, of a predicate and their operands."""
     predicate, *given = operands
-    then, otherwise = _written(sides, results, 0), _written(_Side(*sides[::-1]), results, 1)
+    then, otherwise = (
+        _written(sides, results, 0),
+        _written(_Side(sides.other, sides.own), results, 1),
+    )
     kept = [
         i
         for i, (one, other) in enumerate(zip(then.params, otherwise.params))
         if _is_read(then, one) or _is_read(otherwise, other)
     ]
-    branches = (_of_some(branch, kept) for branch in (then, otherwise))
-    made = iter(build.cond(predicate, *branches, [given[i] for i in kept]))
+    given_to = [given[i] for i in kept]
+    made = iter(build.cond(predicate, _of_some(then, kept), _of_some(otherwise, kept), given_to))
     found = []
     for result in results:
         if result.base is None:
