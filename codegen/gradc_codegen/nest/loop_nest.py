@@ -49,7 +49,7 @@ class Statement:
     operand: the operand that a piece writes.
     piece: what is computed for it: that operand, or in a flat array what it is a reshape of.
     route: what its node is read by on the way to the value that it writes.
-    inputs: the statements it reads, and where.
+    inputs: what it reads of other statements, and where.
     sources: the values it reads that no statement computes, and where.
     after: what reads that which it overwrites.
     outputs: which results of the function its values are.
@@ -70,7 +70,7 @@ class Statement:
     piece: Value | None = None
     route: tuple[Node, ...] = ()
     # tuples, because most are empty and there are many statements
-    inputs: tuple[tuple[Statement, Reading], ...] = ()
+    inputs: tuple[Input, ...] = ()
     sources: tuple[tuple[Value, Reading], ...] = ()
     after: tuple[Statement, ...] = ()
     others: tuple[Value, ...] = ()
@@ -97,6 +97,14 @@ class Statement:
 
     def __str__(self) -> str:
         return f"{self.kind.value} {self.node.op.name}"
+
+
+class Input(NamedTuple):
+    """What a statement reads of another: which of its values, and where."""
+
+    producer: Statement
+    reading: Reading
+    value: Value
 
 
 class Staged(NamedTuple):

@@ -55,7 +55,7 @@ def _share(statements: list[Statement]) -> None:
     for statement in statements:
         statement.shared = len(statement.loops)
     for statement in statements:
-        for producer, _ in statement.inputs:
+        for producer, _, _ in statement.inputs:
             pairs = zip(producer.loops[: producer.shared], statement.loops)
             same = takewhile(lambda pair: pair[0][0] is pair[1][0], pairs)
             producer.shared = sum(1 for _ in same)

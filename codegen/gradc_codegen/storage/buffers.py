@@ -95,7 +95,7 @@ def _find_lifetimes(nest: LoopNest, made: Plan) -> None:
     for statement in nest.statements:
         if statement.kind is not StatementKind.COPY:
             _write(statement, storage)
-        for producer, _ in statement.inputs:
+        for producer, _, _ in statement.inputs:
             here = storage[producer.value]
             here.read = True
             here.last = max(here.last, statement.position)

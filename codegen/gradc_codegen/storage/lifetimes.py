@@ -69,7 +69,7 @@ class Lifetimes:
             if statement.kind is not StatementKind.COPY:
                 for value in statement.values:
                     add(value, statement)
-            for producer, _ in statement.inputs:
+            for producer, _, _ in statement.inputs:
                 for value in producer.values:
                     add(value, statement)
         return found

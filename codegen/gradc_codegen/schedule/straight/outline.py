@@ -141,7 +141,7 @@ def _is_in_bundle(item: Item) -> bool:
 
 
 def _read_by(item: Item) -> list[Statement]:
-    return [producer for producer, _ in item.inputs] if isinstance(item, Statement) else []
+    return [producer for producer, _, _ in item.inputs] if isinstance(item, Statement) else []
 
 
 def _last_readers(body: list[Item]) -> dict[Item, int]:
@@ -152,7 +152,7 @@ def _last_readers(body: list[Item]) -> dict[Item, int]:
         while stack:
             inner = stack.pop()
             if isinstance(inner, Statement):
-                for producer, _ in inner.inputs:
+                for producer, _, _ in inner.inputs:
                     last[producer] = position
             else:
                 stack += inner.body
