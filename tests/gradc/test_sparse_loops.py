@@ -142,6 +142,28 @@ def upwind(x: Any) -> Any:
     return out
 
 
+def neighbours(x: Any) -> Any:
+    """Return Broyden's tridiagonal function, whose ends have one neighbour."""
+    out = np.zeros(len(x))
+    for k in range(len(x)):
+        out[k] = (3 - 2 * x[k]) * x[k] + 1
+        if k > 0:
+            out[k] -= x[k - 1]
+        if k < len(x) - 1:
+            out[k] -= 2 * x[k + 1]
+    return out
+
+
+def put_and_added(x: Any) -> Any:
+    out = np.zeros(len(x))
+    for k in range(1, len(x) - 1):
+        out[k] = x[k] ** 2
+        out[k] -= x[k - 1] * x[k]
+        if x[k] > 1:
+            out[k] += x[k + 1] ** 2
+    return out
+
+
 def springs(x: Any) -> Any:
     """Return forces on both ends, and at some steps on a place that is given."""
     out = np.zeros(len(x))
@@ -167,7 +189,7 @@ def is_by_terms(compiled: Any) -> bool:
     "function",
     [
         *[each, over_values, added, rows, two, fluxes, in_pairs, columns, windows, in_two_loops],
-        *[sums, upwind, springs],
+        *[sums, upwind, springs, neighbours, put_and_added],
     ],
 )
 def test_loops_that_only_write_go_by_terms(function: Any) -> None:
@@ -242,18 +264,6 @@ def test_other_sizes_have_the_same_bits() -> None:
         assert_same_bits(
             compiled.jacobian_values(POINT[:size]), compiled.jacobian(POINT[:size])[at]
         )
-
-
-def neighbours(x: Any) -> Any:
-    """Return Broyden's tridiagonal function, whose ends have one neighbour."""
-    out = np.zeros(len(x))
-    for k in range(len(x)):
-        out[k] = (3 - 2 * x[k]) * x[k] + 1
-        if k > 0:
-            out[k] -= x[k - 1]
-        if k < len(x) - 1:
-            out[k] -= 2 * x[k + 1]
-    return out
 
 
 def by_value(x: Any) -> Any:

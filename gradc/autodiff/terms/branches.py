@@ -6,10 +6,11 @@ numbers and places, and none of what is handed from step to step.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
 
 from gradc.autodiff.parameters import parameters
-from gradc.autodiff.terms.updates import Write, hangs_on, updates
+from gradc.autodiff.terms.updates import Move, Write, as_it_was, hangs_on, updates
 from gradc_ir import build
 from gradc_ir.build import Builder
 from gradc_ir.classes.named import NamedTuple
@@ -22,6 +23,9 @@ from gradc_ir.core.walk import nested
 _REFUSED = frozenset(("while", "call", "external"))
 
 
+Pair: TypeAlias = tuple[Write | None, Write | None]
+
+
 class _Result(NamedTuple):
     """What branches do for one result of theirs.
 
@@ -32,7 +36,7 @@ class _Result(NamedTuple):
     """
 
     base: int | None
-    pairs: tuple[tuple[Write | None, Write | None], ...] = ()
+    pairs: tuple[Pair, ...] = ()
 
 
 class _Side(NamedTuple):
@@ -111,7 +115,7 @@ def _result(
         one, other = updates(x, mine), updates(y, others)
         if one is None or other is None:
             continue
-        pairs: list[tuple[Write | None, Write | None]]
+        pairs: list[Pair]
         if all(write.adds for write in (*one, *other)):
             pairs = [*((write, None) for write in one), *((None, write) for write in other)]
         elif len(one) == len(other) and not any(write.adds for write in (*one, *other)):
@@ -144,14 +148,55 @@ def _as_writes(
             found.append(next(made))
             continue
         whole = given[result.base]
-        flat = build.reshape(whole, (whole.type.count,))
         for pair in result.pairs:
             part, places = next(made), next(made)
-            adds = any(write is not None and write.adds for write in pair)
-            update = build.scatter_add if adds else build.scatter_set
-            flat = update(flat, part, [places], (0,))
-        found.append(build.reshape(flat, whole.type.shape))
+            write = _at_known_place(sides, pair, given, whole)
+            if write is None:
+                write = Write(_adds(pair), part, (Move((whole.type.count,)),), (places,), (0,))
+            update = build.scatter_add if write.adds else build.scatter_set
+            part = build.reshape(part, write.part.type.shape)
+            made_flat = update(write.moves[0].of(whole), part, write.indices, write.axes)
+            whole = build.reshape(made_flat, whole.type.shape)
+        found.append(whole)
     return found
+
+
+def _adds(pair: Pair) -> bool:
+    return any(write is not None and write.adds for write in pair)
+
+
+def _at_known_place(sides: _Side, pair: Pair, given: Sequence[Value], whole: Value) -> Write | None:
+    """Return what a branch adds as it was written before to that place, whatever branch is taken.
+
+    So both are seen to be one.
+    """
+    one, other = pair
+    write, side = (one, sides.own) if one is not None else (other, sides.other)
+    if write is None or not write.adds:
+        return None
+    for node in topological((), write.indices):
+        if node.op.name not in ("param", "constant") and not node.op.is_elementwise:
+            return None
+    new = dict(zip(side.params, given))
+    _copied(side, new, write.indices)
+    numbers = build.iota(DType.I64, whole.type.count)
+    place = as_it_was(write.places(numbers, new))
+    for earlier in _earlier(whole):
+        same = {index: index for index in earlier.indices}
+        is_same = earlier.part.type.count == write.part.type.count
+        if is_same and as_it_was(earlier.places(numbers, same)) is place:
+            return earlier._replace(adds=True)
+    return None
+
+
+def _earlier(whole: Value) -> Iterator[Write]:
+    """Yield what was written at indices to make an array, the last one first."""
+    while (whole := as_it_was(whole)).op.name in ("scatter_set", "scatter_add"):
+        have, part, *indices = whole.operands
+        yield Write(
+            False, part, (Move(have.type.shape),), tuple(indices), whole.node.attributes["axes"]
+        )
+        whole = have
 
 
 def _written(side: _Side, results: Sequence[_Result], which: int) -> Function:
@@ -172,8 +217,8 @@ def _written(side: _Side, results: Sequence[_Result], which: int) -> Function:
             for pair in result.pairs:
                 write = pair[which]
                 if write is not None:
-                    part = _copied(own, mine, write.values)[0]
-                    part = build.neg(part) if write.is_negative else part
+                    _copied(own, mine, write.values)
+                    part = write.written(mine)
                     places = write.places(numbers, mine)
                 else:
                     write = pair[1 - which]

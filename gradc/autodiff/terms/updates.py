@@ -37,6 +37,7 @@ class Write(NamedTuple):
     moves: the way to where it is written.
     indices, axes: of that the elements at these; all of them without any.
     is_negative: whether what is added is the part's negative.
+    more: what else is added to the part, and whether the negative of that.
     """
 
     adds: bool
@@ -45,11 +46,26 @@ class Write(NamedTuple):
     indices: tuple[Value, ...] = ()
     axes: Axes = ()
     is_negative: bool = False
+    more: tuple[tuple[Value, bool], ...] = ()
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """The part and the indices."""
-        return (self.part, *self.indices)
+        """What is written is made of, and the indices."""
+        return (self.part, *(value for value, _ in self.more), *self.indices)
+
+    def written(self, new: dict[Value, Value]) -> Value:
+        """Return what is put there, or added."""
+        made = build.neg(new[self.part]) if self.is_negative else new[self.part]
+        for value, is_negative in self.more:
+            made = build.sub(made, new[value]) if is_negative else build.add(made, new[value])
+        return made
+
+    def is_beside(self, other: Write) -> bool:
+        """Whether another one writes to the same elements, in the same order."""
+        mine, others = (
+            (write.moves, write.indices, write.axes, write.part.type) for write in (self, other)
+        )
+        return mine == others
 
     def places(self, numbers: Value, new: dict[Value, Value]) -> Value:
         """Return of the numbers of an array's elements those of the written ones."""
@@ -96,6 +112,18 @@ def updates(after: Value, before: Value) -> list[Write] | None:
                 return None
         found = [*made, *found]
         after = have
+    return _joined(found)
+
+
+def _joined(writes: Sequence[Write]) -> list[Write]:
+    """Return writes of which those are one that put something at a place and add to it at once."""
+    found: list[Write] = []
+    for write in writes:
+        if found and write.adds and not found[-1].adds and write.is_beside(found[-1]):
+            more = (*found[-1].more, (write.part, write.is_negative), *write.more)
+            found[-1] = found[-1]._replace(more=more)
+        else:
+            found.append(write)
     return found
 
 

@@ -82,9 +82,7 @@ def _at_once(node: Node, operands: list[Value]) -> Sequence[Value]:
     found = []
     for every, start in zip(writes, operands[consts : consts + carries]):
         pairs = [(next(made), next(made)) for _ in every]
-        parts = [
-            build.neg(part) if write.is_negative else part for (part, _), write in zip(pairs, every)
-        ]
+        parts = [part for part, _ in pairs]
         flat = build.reshape(start, (start.type.count,))
         update = build.scatter_add if every[0].adds else build.scatter_set
         places = _in_turn([places for _, places in pairs])
@@ -112,8 +110,7 @@ def _parts(node: Node, body: Function, writes: Sequence[Writes]) -> Function:
         for every, array in zip(writes, handed_on):
             numbers = build.iota(DType.I64, array.type.count)
             for write in every:
-                places = write.places(numbers, new)
-                for x in (new[write.part], places):
+                for x in (write.written(new), write.places(numbers, new)):
                     results.append(build.reshape(x, (x.type.count,)))
         results += [new[value] for value in body.results[len(writes) :]]
         return builder.function(body.name, params, results)
