@@ -17,7 +17,7 @@ def mark_rare(statements: Sequence[Statement]) -> None:
     for one in reversed(statements):
         serves = one in read_by_rare and one not in read_by_others and not one.outputs
         one.is_rare = one.node.op is RARE_SUM or serves
-        producers = [producer for producer, _ in one.inputs]
+        producers = [producer for producer, _, _ in one.inputs]
         (read_by_rare if one.is_rare else read_by_others).update(producers)
 
 
