@@ -56,7 +56,7 @@ def _total(unit: int, reduce: Reduce, join: Callable[[Any, Any], Any]) -> AnyFun
 
     def begun(x: Value, axes: Axes, start: Value) -> Value:
         if not axes:
-            return join(x, build.broadcast(start, x.type.shape, ()))
+            return x * build.broadcast(start, x.type.shape, ())
         first, *rest = axes
         rows = reduce(x, tuple(rest)) if rest else x
         shape = (*rows.type.shape[:first], 1, *rows.type.shape[first + 1 :])
