@@ -56,6 +56,7 @@ class Statement:
     loops: those around it, outermost first, each with the dim it is.
     shared: how many of its loops, the outermost ones, all its readers are in.
     sums_rows: whether it sums the rows of a matrix that nothing else reads, see ``schedule``.
+    is_rare: whether it is a rare sum, or read by such alone.
     """
 
     number: int
@@ -80,6 +81,7 @@ class Statement:
     part: int = 0
     position: int = 0
     sums_rows: bool = False
+    is_rare: bool = False
     bundle: tuple[Statement, ...] = ()
     # used while scheduling
     scope: int = 0
@@ -162,6 +164,14 @@ class Loop:
     def outer_part(self) -> int:
         """The part in which its totals are: of a loop that is divided, that of all tasks."""
         return self.enclosing if self.is_divided else self.part
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether some items of its body are in functions of their own."""
+        return any(
+            isinstance(item, Part) or (isinstance(item, Loop) and item.has_parts)
+            for item in self.body
+        )
 
 
 class Items(Loop):
