@@ -6,13 +6,13 @@ import builtins
 import importlib.util
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradc.tracing.array.numbers import steps_of_range
-from gradc.tracing.array.operators import operate
+from gradc.tracing.array.orders import are_many, best, best_by_key, in_order
 from gradc.tracing.building.weak_numbers import as_truth
 from gradc.tracing.captured import outside
 from gradc.tracing.captured.top import state
@@ -20,8 +20,7 @@ from gradc.tracing.core.as_tracer import stacked
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import TABLE, AnyFunction, call
-from gradc.tracing.core.tracer import Tracer, as_weak, shape_of
-from gradc.tracing.indexing import indexing
+from gradc.tracing.core.tracer import Tracer, shape_of
 from gradc.tracing.lens import unseen
 from gradc.tracing.lens.effects import acting_builtins
 from gradc.tracing.lens.modules import is_seen_module, see_numpy
@@ -46,49 +45,24 @@ def seen_sum(values: Any, /, start: Any = 0) -> Any:
     return sum(values, start)
 
 
-def _extreme(name: str, better: str) -> AnyFunction:
+def _extreme(name: str) -> AnyFunction:
     original = getattr(builtins, name)
 
     def choose(*args: Any, **kwargs: Any) -> Any:
         values = args if len(args) > 1 else tuple(args[0]) if not isinstance(args[0], int) else args
+        key = kwargs.get("key")
+        if key is not None and len(values) > 1:
+            found = best_by_key(values, key, name)
+            return original(values, **kwargs) if found is None else found
         unknown = any(type(value) is Tracer and value.known is None for value in values)
-        if not unknown or "key" in kwargs:
-            return original(values, **kwargs) if len(args) == 1 else original(*args, **kwargs)
-        if any(type(value) is Tracer and value.type.shape for value in values):
+        if not unknown or any(type(value) is Tracer and value.type.shape for value in values):
             # for arrays Python asks for a truth value; its error says what to write
-            return original(values, **kwargs)
-        if len(values) >= _MANY and _are_alike(values) and values[0].type.dtype.is_float:
-            return _first_best(values, name)
-        # max(a, b) is `b if b > a else a`, nan and signed zeros included
-        best = values[0]
-        for value in values[1:]:
-            best = call("where", operate(better, value, best), value, best)
-        return best
+            return original(values, **kwargs) if len(args) == 1 else original(*args, **kwargs)
+        return best(values, name)
 
     choose.__name__ = name
     choose.__doc__ = f"Return {name}(...) of numbers, traced ones included."
     return choose
-
-
-# Of more numbers the extreme is looked for in an array: each would be an operation or two.
-_MANY = 17
-
-
-def _are_alike(values: Sequence[Any]) -> bool:
-    """Whether values are traced numbers of one dtype, all of them Python's, or none."""
-    if any(type(value) is not Tracer for value in values):
-        return False
-    return len({(value.type, value.weak) for value in values}) == 1
-
-
-def _first_best(values: Sequence[Any], name: str) -> Any:
-    """Return max or min of floats: the first of the best, and of nan only one that is first."""
-    row = stacked(values)
-    worst = -np.inf if name == "max" else np.inf
-    is_later = np.arange(len(values)) > 0
-    loses = call("logical_and", call("isnan", row), is_later)
-    at = call(f"arg{name}", call("where", loses, worst, row))
-    return as_weak(indexing.get(row, at), values[0].weak, values[0].forms)
 
 
 def seen_range(*bounds: Any) -> range:
@@ -99,8 +73,8 @@ def seen_range(*bounds: Any) -> range:
 seen_range.__gradc_original__ = range  # type: ignore[attr-defined]
 
 
-seen_min = _extreme("min", "less")
-seen_max = _extreme("max", "greater")
+seen_min = _extreme("min")
+seen_max = _extreme("max")
 
 
 def _truth(name: str, join: str, decides: bool) -> AnyFunction:
@@ -109,7 +83,7 @@ def _truth(name: str, join: str, decides: bool) -> AnyFunction:
     def answer(values: Any, /) -> Any:
         if type(values) is Tracer and values.symbolic and len(values.type.shape) == 1:
             return as_truth(TABLE[name](values))
-        if type(values) in (list, tuple) and len(values) >= _MANY and _are_alike(values):
+        if type(values) in (list, tuple) and are_many(values):
             row = stacked(values)
             if row.known is None and len(row.type.shape) == 1:
                 return as_truth(TABLE[name](row))
@@ -133,12 +107,12 @@ seen_all = _truth("all", "logical_and", False)
 
 
 def seen_sorted(values: Any, /, *, key: Any = None, reverse: bool = False) -> list[Any]:
-    """Return sorted(values); traced numbers are sorted by np.sort."""
+    """Return sorted(values); traced numbers are sorted by np.sort, other things by their keys."""
     found = list(values)
-    if key is not None or not any(type(x) is Tracer and x.known is None for x in found):
-        return sorted(found, key=key, reverse=reverse)
-    if any(type(x) is Tracer and x.type.shape for x in found):
-        return sorted(found, reverse=reverse)  # whose error says what is missing
+    if key is not None or not all(type(x) is Tracer and not x.type.shape for x in found):
+        rows = in_order(found, key, reverse)
+        # or Python's, whose error says what is missing
+        return sorted(found, key=key, reverse=reverse) if rows is None else rows
     rows = list(call("sort", stacked(found)))
     return rows[::-1] if reverse else rows
 
