@@ -20,12 +20,12 @@ from gradc_ir.graphs.failing import may_fail
 from gradc_ir.ops.linalg import condition_of
 from gradc_ir.pipeline import PlainPass
 
-# Operations that are saved, for each element that is looked up.
-_LEAST_WORK = 4
-# Where all rows may be looked up, and be read at indices that count: a tenth slower then.
-_LEAST_WORK_UNKNOWN = 40
+# In operations: to look an element up, where it was read beside its neighbours.
+_LOOKED_UP = 8
+# Where all rows may be looked up, and be read at indices that count, so many operations are saved
+# for each element that is looked up, or it would take more than a tenth longer then.
+_LEAST_WORK = 40
 _OF_FUNCTIONS = 32
-_MOST_ROWS = 0.75  # of all
 _FAMILIES = ("shape", "reduce")
 
 
@@ -150,15 +150,14 @@ class _Region(NamedTuple):
     @property
     def pays(self) -> bool:
         """Whether what is not computed is worth what is looked up."""
-        least = _LEAST_WORK
+        work = sum(map(_work, self.inside))
+        looked_up = sum(map(cost.elements, self.looked_up))
         if isinstance(self.rows, int) and isinstance(self.wanted, int):
-            if self.wanted > _MOST_ROWS * self.rows:
-                return False
-        elif at_least(self.wanted, self.rows):
+            saved = (self.rows - self.wanted) * work
+            return saved > _LOOKED_UP * self.wanted * looked_up
+        if at_least(self.wanted, self.rows):
             return False
-        elif not at_least(self.rows, self.wanted):
-            least = _LEAST_WORK_UNKNOWN
-        return sum(map(_work, self.inside)) > least * sum(map(cost.elements, self.looked_up))
+        return at_least(self.rows, self.wanted) or work > _LEAST_WORK * looked_up
 
     def written(self) -> Function:
         """Return the function with the region for the rows that are looked up."""
