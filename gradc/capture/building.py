@@ -307,7 +307,7 @@ class Built:
                     slot.start, slot.given, slot.after, of_slot[id(slot)]
                 )
             ]
-            return rebuilt(slot.nest, kept)
+            return slot.value(kept)
 
         for name, slot in carries.variables.items():
             variables[name] = value(slot)

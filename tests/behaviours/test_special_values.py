@@ -385,6 +385,24 @@ def test_what_is_beside_the_largest_exponential(dtype: Any) -> None:
         np.testing.assert_allclose(slopes, softmax, 4 * np.finfo(dtype).eps)
 
 
+def test_products_begin_with_the_initial_number() -> None:
+    rows = np.array([[1e200, 1e200, 1.0], [INF, 2.0, 3.0], [1e-200, 1e-200, 1e300]])
+    for initial in (1e-200, -0.0, 1e300):
+        for axis in (0, 1):
+            product = gradc.compile(lambda x, i=initial, a=axis: np.prod(x, axis=a, initial=i))
+            with np.errstate(all="ignore"):
+                np.testing.assert_array_equal(
+                    product(rows), np.prod(rows, axis=axis, initial=initial)
+                )
+
+
+def test_logarithms_to_base_two_keep_the_larger_operand() -> None:
+    sum_of_powers = gradc.compile(np.logaddexp2)
+    assert list(sum_of_powers([-1.0, 1000.0, 1.7e308], [-1.0, -1.0, 0.0])) == [0.0, 1000.0, 1.7e308]
+    curvature = gradc.compile(gradc.grad(gradc.grad(np.logaddexp2)))
+    np.testing.assert_allclose(curvature(-1.0, -1.0), np.log(2) / 4)
+
+
 def test_functions_of_scipy() -> None:
     special = pytest.importorskip("scipy.special")
     # a difference is never -0, nor has its root a slope of -inf

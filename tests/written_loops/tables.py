@@ -304,3 +304,86 @@ def rows_in_any_order(x, v):
         made.append(x)
     ends = [*made[::-1], *made[1::2], made[3], made[8], made[3], made[3], made[4], *made[7:2:-2]]
     return np.sum(np.array(ends) * np.arange(len(ends)))
+
+
+@program
+def long_lists_that_change_places(x, v):
+    """Three lists, of which one is new in each step."""
+    old, now = [x * k for k in range(40)], [x * k * 1.1 for k in range(40)]
+    first = now
+    for t in range(6):
+        new = [0.0] * 40
+        for k in range(1, 39):
+            new[k] = 2 * now[k] - old[k] + 0.1 * (now[k + 1] - 2 * now[k] + now[k - 1]) * v[t % 4]
+        old, now = now, new
+    return sum(now) + old[3] + first[39]
+
+
+@program
+def long_list_that_is_renewed(x, v):
+    """A comprehension takes the list of the step before; some of it stays what it was."""
+    state = [0.0] * 40
+    kept = state
+    for t in range(6):
+        state = [x, *[0.5 * (state[k] + state[k - 1]) + v[t % 4] for k in range(1, 40)]]
+        state[39] = 2.0
+    return sum(state) + kept[0] + len(state)
+
+
+@program
+def long_list_that_gets_another_length(x, v):
+    """No two steps have as many."""
+    state = [x + k for k in range(40)]
+    for t in range(6):
+        state = [state[k] * v[0] for k in range(39 - t)]
+    return sum(state) + len(state)
+
+
+@program
+def long_list_that_gets_integers(x, v):
+    """Whole numbers stay what they are: they index."""
+    order, weights = list(range(40)), [x * k for k in range(40)]
+    for t in range(6):
+        order = [order[-1], *order[:-1]]
+        weights = [weights[k] + order[k] for k in range(40)]
+    return weights[order[0]] + order[5] // 2
+
+
+@program
+def long_list_with_something_else(x, v):
+    """One of it becomes an array."""
+    state = [x + k for k in range(40)]
+    for t in range(6):
+        state = [*state[1:], v * t]
+    return sum(state[:34]) + np.sum(state[39]) + np.sum(state[34])
+
+
+@program
+def long_list_that_a_step_changes(x, v):
+    """Parts of a list that has one name are given others, by places that are known."""
+    state = [x + k for k in range(40)]
+    for t in range(6):
+        state[0], state[39] = state[39] * 0.5, state[0] + v[t % 4]
+        other = state
+        state = [*other]
+        other[0] = 100.0
+    return sum(state) + other[1]
+
+
+@program
+def sums_of_many(x, v):
+    """Sums of what a loop has made, with and without a start."""
+    made = []
+    for k in range(40):
+        x = x * 0.9 + v[k % 4]
+        made.append(x)
+    return sum(made) / len(made) + sum(made, 2.5) + sum(tuple(made[::2]), 1)
+
+
+@program
+def sums_of_many_arrays(x, v):
+    """Arrays are added as they are."""
+    made = []
+    for k in range(20):
+        made.append(v * x + k)
+    return np.sum(sum(made) * np.arange(4))

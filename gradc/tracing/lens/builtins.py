@@ -6,7 +6,7 @@ import builtins
 import importlib.util
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from gradc.tracing.core.as_tracer import stacked
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import TABLE, AnyFunction, call
-from gradc.tracing.core.tracer import Tracer, shape_of
+from gradc.tracing.core.tracer import Tracer, as_weak, shape_of
+from gradc.tracing.indexing import indexing
 from gradc.tracing.lens import unseen
 from gradc.tracing.lens.effects import acting_builtins
 from gradc.tracing.lens.modules import is_seen_module, see_numpy
@@ -42,7 +43,19 @@ def seen_sum(values: Any, /, start: Any = 0) -> Any:
     """Return sum(values); over an array it is np.sum along the first axis when that is symbolic."""
     if type(values) is Selection or (type(values) is Tracer and values.symbolic):
         return call("sum", values, axis=0) + start
+    is_plain = type(values) in (list, tuple) and type(start) in (int, float)
+    if is_plain and are_many(values) and values[0].type.dtype.is_float and not values[0].type.shape:
+        return _added(values, start)
     return sum(values, start)
+
+
+def _added(values: Sequence[Any], start: Any) -> Any:
+    """Return the sum of floats as Python adds them, one after the other."""
+    rest: Any = start if start == 0 else 0
+    row = stacked(values if start == 0 else [start + values[0], *values[1:]])
+    found = indexing.get(call("cumsum", row), len(values) - 1)
+    # of zeros that are all negative the sum with the integer is a positive one
+    return as_weak(found, values[0].weak, values[0].forms) + rest
 
 
 def _extreme(name: str) -> AnyFunction:
