@@ -9,6 +9,7 @@ from gradc_codegen.schedule.estimates import Estimates
 from gradc_codegen.schedule.interchange.interchange_loops import OWN_OPS as STRIP_OPS
 from gradc_codegen.schedule.interchange.interchange_loops import InterchangeLoops
 from gradc_codegen.schedule.passes.copy_cheap_values import CopyCheapValues
+from gradc_codegen.schedule.passes.gather_rows import GatherRows
 from gradc_codegen.schedule.passes.sample_contractions import SampleContractions
 from gradc_codegen.schedule.passes.spell_out import OWN_OPS, SpellOut
 from gradc_codegen.schedule.passes.split_windows import SplitWindows
@@ -32,7 +33,13 @@ def preparation(
     estimate: what sizes are taken for.
     """
     copies = CopyCheapValues(estimate or Estimates())
-    passes: tuple[Pass, ...] = SampleContractions(), SpellOut(blas), SplitWindows(), copies
+    passes: tuple[Pass, ...] = (
+        SampleContractions(),
+        SpellOut(blas),
+        GatherRows(),  # what BLAS computes is spelled out before, by the sizes of the whole
+        SplitWindows(),
+        copies,
+    )
     if not symbols:  # all loops are in what is outermost
         passes = (InterchangeLoops(blas), *passes)
     return Pipeline("codegen", passes, OPS, tuple(symbols))
