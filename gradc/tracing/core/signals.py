@@ -75,7 +75,7 @@ class Draws(HasEffect):
 
 
 class NeedsNumber(BaseException):
-    """A shape, a slice or a list index needs what Python ints among the arguments are.
+    """A shape, a slice or a list index needs what integers among the arguments are.
 
     Parameters
     ----------

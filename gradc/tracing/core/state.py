@@ -109,8 +109,9 @@ class Trace:
         self.recording = 0  # how many functions of NumPy are being recorded, one inside another
         # arguments that are numbers, and those where it counts whether they are Python's
         self.numbers: frozenset[int] = frozenset()
-        # the arguments that are Python ints, and what parameters of inner traces are outside
-        self.python_ints: dict[Value, int] = {}
+        # the arguments that are integers and no arrays, and what parameters of inner traces are
+        # outside
+        self.integers: dict[Value, int] = {}
         self.origins: dict[Value, Value] = {}
         self.deciding: frozenset[int] = frozenset()
 

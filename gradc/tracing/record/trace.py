@@ -23,7 +23,7 @@ from gradc.tracing.captured.traced import Looked, Traced
 from gradc.tracing.checks.checks import Checks, Failure, failure_in, join
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
-from gradc.tracing.core.leaves import PythonNumber, abstract
+from gradc.tracing.core.leaves import NumpyInteger, PythonNumber, abstract
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.signals import NeedsConcreteSize, NeedsElements, NeedsNumber, SizesMustMatch
 from gradc.tracing.core.source import trace_error
@@ -83,7 +83,8 @@ def trace(
     Parameters
     ----------
     fn: any callable; its Python code outside of installed packages is seen through the lens.
-    args: nests of leaves; a leaf is a Type, a PythonNumber, a Static, a number or an array.
+    args: nests of leaves; a leaf is a Type, a PythonNumber, a NumpyInteger, a Static, a number or
+        an array.
     kwargs: the same for arguments given by name.
     name: the name of the Function, by default that of ``fn``.
     captures: whether loops and branches of Python's may become operations; they do not where
@@ -198,8 +199,9 @@ def _trace_once(
             if may_be_weak(parameter.type) and not wide:
                 parameter.forms = frozenset({len(names)})
                 running_trace.numbers |= parameter.forms
-            if isinstance(leaf, PythonNumber) and leaf.kind is int:
-                running_trace.python_ints[read(parameter)] = len(names)
+            is_int = isinstance(leaf, PythonNumber) and leaf.kind is int
+            if is_int or isinstance(leaf, NumpyInteger):
+                running_trace.integers[read(parameter)] = len(names)
             given.append(parameter)
             names.append(path)
         args, values = see_named_tuples(pytree.unflatten(in_tree, given))
@@ -282,9 +284,9 @@ def _distinct(names: Sequence[str], taken: Sequence[str]) -> list[str]:
     return found
 
 
-def _parameter(trace: Trace, leaf: Type | PythonNumber) -> Tracer:
-    if isinstance(leaf, Type):
-        return make(trace, trace.param(leaf))
+def _parameter(trace: Trace, leaf: Type | PythonNumber | NumpyInteger) -> Tracer:
+    if not isinstance(leaf, PythonNumber):
+        return make(trace, trace.param(leaf if isinstance(leaf, Type) else leaf.type))
     value = trace.param(leaf.type)
     tracer = make(trace, value)
     tracer._weak = leaf.kind
