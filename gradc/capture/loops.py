@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from gradc.capture.attempt import Attempt, Outcome
@@ -46,6 +47,23 @@ class _Chooser(Driver):
         self.on_error = None
         choice.end(True)
         choice.skip(False)
+
+
+# After so many steps it is tried once more to record a loop that has many more of them.
+_LATER = (6, 18)
+_MANY_STEPS = 50
+
+
+def _steps_before(last: int) -> int:
+    """Return how many steps were run when one of the later attempts begins to wait."""
+    return max((each for each in _LATER if each < last), default=1)
+
+
+def _are_as_before(items: Items, before: Before) -> bool:
+    """Whether lists that are gone through hold what they held before the first step."""
+    changed = {id(held.thing) for held, _ in before.heap.changed()}
+    visited = [("", thing) for thing in items.visited()]
+    return not changed or changed.isdisjoint(Heap.reached(visited).held)
 
 
 class Loop(_Chooser):
@@ -116,18 +134,46 @@ class Loop(_Chooser):
             note_unrolled(self.site, f"{count} steps", "errors in it may be handled by a try")
             yield from self._by_python(iterator, count - 1)
             return
+        is_steady = _are_as_before(items, before)
         after = Before(self.frame, self.site, self.gone(), earlier=before)
         found = yield from self._attempt(before, items, 0, after)
-        if isinstance(found, NotUniform):
+        if isinstance(found, NotUniform) and is_steady:
             found = yield from self._attempt(after, items, 1, None)
         if not isinstance(found, NotUniform):
             return
+        self._return_to(after)
+        given: dict[str, Any] | None = after.variables
+        for last in _LATER if None not in left else ():
+            if count < _MANY_STEPS + last:
+                break
+            # it may be the first steps alone that are not like the others, as of a window
+            yield from self._steps_by_python(iterator, last - _steps_before(last))
+            left = [truth(flag) for flag in self.flags]
+            given = None
+            if True in left or None in left or not _are_as_before(items, before):
+                break
+            after = Before(self.frame, self.site, self.gone(), earlier=before)
+            again = yield from self._attempt(after, items, last, None)
+            if not isinstance(again, NotUniform):
+                return
+            self._return_to(after)
+            given = after.variables
         note_unrolled(self.site, f"{count} steps", found)
-        after.put_back()
-        self.give(after.variables)
+        yield from self._by_python(iterator, count - 1, given)
+
+    def _return_to(self, state: Before) -> None:
+        """Have everything be what it was before an attempt that failed."""
+        state.put_back()
+        self.give(state.variables)
         # those of the attempts are of no trace any more
-        self.flags = tuple(after.variables[name] for name in self.site.leaving)
-        yield from self._by_python(iterator, count - 1, after.variables)
+        self.flags = tuple(state.variables[name] for name in self.site.leaving)
+
+    def _steps_by_python(self, iterator: Iterator[Any], count: int) -> Iterator[None]:
+        """Run some steps as Python does, until one may leave the loop."""
+        for self.item in islice(iterator, count):
+            yield
+            if any(truth(flag) is not False for flag in self.flags):
+                return
 
     def _attempt(
         self, start: Before, items: Items, first: int, after: Before | None = None

@@ -23,6 +23,7 @@ PROGRAMS = [
 for module in (
     "conditions",
     "comprehensions",
+    "first_steps",
     "names",
     "renamed_objects",
     "shared_objects",
