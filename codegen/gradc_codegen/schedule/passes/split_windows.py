@@ -162,13 +162,8 @@ def _taken_of_pad(value: Value, window: _Window) -> Value:
     zeros = whole.start - window.start
     if at_least(zeros, window.size) or at_least(-zeros, whole.size):
         return build.zeros_like(_slice(value, window))
-    if not at_least(zeros + whole.size, window.size):
-        return _slice(value, window)
-    is_known = at_least(zeros, 0)
-    if not (is_known or at_least(-zeros, 0)):
-        return _slice(value, window)
-    first, before = (0, zeros) if is_known else (-zeros, 0)
-    inside = _Window(first, maximum(0, window.size - before))
+    first, before = maximum(0, -zeros), minimum(maximum(0, zeros), window.size)
+    inside = _Window(first, maximum(0, minimum(whole.size - first, window.size - before)))
 
     def moved(x: Value) -> Value:
         return build.pad(_slice(x, inside), (before,), (window.size,), (1,))
