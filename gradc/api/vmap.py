@@ -214,7 +214,8 @@ class Mapped(Travels, CalledByAttribute):
         for leaf, axis, path in zip(pytree.flatten(arg)[0], axes, pytree.paths(arg, root)):
             if axis is None:
                 array = isinstance(leaf, Tracer | np.ndarray | np.generic)
-                yield PointLeaf(leaf if array else Static(leaf))
+                known = isinstance(leaf, np.integer)  # its number may be needed, as Python's is
+                yield PointLeaf(leaf if array and not known else Static(leaf))
             elif flags.is_flag(leaf):
                 yield PointLeaf(Static(leaf))
             else:

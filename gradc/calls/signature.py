@@ -19,7 +19,6 @@ from gradc_ir.errors import DTypeError, TraceError
 
 Entry: TypeAlias = int | str | Variable
 Wrt: TypeAlias = Entry | Sequence[Entry]
-# float or int for a Python number, whose dtype yields to arrays'; WideInteger; else None.
 Number: TypeAlias = type | None
 
 
@@ -78,11 +77,13 @@ class Bound(NamedTuple):
         }
 
     def fixing(self, leaves: Iterable[int]) -> Bound:
-        """Return these arguments with some Python ints, by their leaves, as flags."""
-        fixed = [i for i in leaves if self.numbers[i] in (int, WideInteger)]
+        """Return these arguments with some integers, by their leaves, as flags; arrays stay."""
+        fixed = [i for i in leaves if self.numbers[i] in (int, WideInteger, np.integer)]
         if not fixed:
             return self
-        given = [int(leaf) if i in fixed else leaf for i, leaf in enumerate(self.leaves)]
+        given: list[Any] = [*self.leaves]
+        for i in fixed:
+            given[i] = given[i][()] if self.numbers[i] is np.integer else int(given[i])
         numbers = [number for i, number in enumerate(self.numbers) if i not in fixed]
         pairs = tuple(zip(self.names, self.nests(given)))
         bound = flatten_arguments(pairs, self.static, self.places, fixed=frozenset(fixed))
@@ -390,11 +391,10 @@ class WideInteger:
 
 
 def number_kind(leaf: Any) -> Number:
-    """Return what kind of Python number a leaf is, None for anything else."""
-    kind = type(leaf)
-    if kind is int:
+    """Return float or int for Python's numbers, whose dtypes yield, WideInteger, or np.integer."""
+    if type(leaf) is int:
         return int if -(2**31) <= leaf < 2**31 else WideInteger
-    return kind if kind is float else None
+    return float if type(leaf) is float else np.integer if isinstance(leaf, np.integer) else None
 
 
 def is_variable(entry: Any) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradc.calls.signature import Bound, Parameters, WideInteger
+import numpy as np
+
+from gradc.calls.signature import Bound, Number, Parameters, WideInteger
 from gradc.requests.options import Options, using
 from gradc.tracing.captured.traced import Traced
-from gradc.tracing.core.leaves import PythonNumber
+from gradc.tracing.core.leaves import NumpyInteger, PythonNumber
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import Type
 
@@ -42,10 +44,7 @@ class Traceable(NamedTuple):
         from gradc.tracing.record.trace import trace  # what is kept on disk is not traced
 
         # a Python number keeps its weak dtype: f32 array * 2.0 stays f32
-        leaves = [
-            PythonNumber(type_.dtype, wide=number is WideInteger) if number else type_
-            for type_, number in zip(types, self.bound.numbers)
-        ]
+        leaves = list(map(_leaf, types, self.bound.numbers))
         bound = self.bound
         args, kwargs = self.parameters.call_form(bound.names, bound.nests(leaves), bound.static)
         with using(self.options, is_last=is_last):
@@ -54,3 +53,11 @@ class Traceable(NamedTuple):
             return trace(
                 self.function, args, kwargs, name=name, captures=captures, leaves_less=leaves_less
             )
+
+
+def _leaf(type_: Type, number: Number) -> Type | PythonNumber | NumpyInteger:
+    if number is None:
+        return type_
+    if number is np.integer:
+        return NumpyInteger(type_.dtype)
+    return PythonNumber(type_.dtype, wide=number is WideInteger)

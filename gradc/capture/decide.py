@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from gradc.tracing.core.state import Trace
 from gradc_ir.classes.quick import dataclass
-from gradc_ir.core.graph import Function
+from gradc_ir.core.graph import Function, Node
+from gradc_ir.core.sizes import product
 
 # Fewer steps are written out: what a loop costs around its body is that of a few operations.
 FEW_STEPS = 4
-# Up to so many nodes are written out: they take a few milliseconds to compile, and what one step
-# computes may meet what the next one does.
+# Up to so much is written out: it takes a few milliseconds to compile, and what one step computes
+# may meet what the next one does.
 FEW_NODES = 200
+# A node that becomes a loop of its own over elements, a sum, a product of matrices or the like,
+# counts as so many others: LLVM takes some 20 ms for one. Elementwise nodes share a loop.
+NODES_OF_A_LOOP = 20
+# Arrays of up to so many elements are numbers, and no loops.
+FEW_ELEMENTS = 64
+_LOOPS = frozenset({"reduce", "linalg", "factor", "order"})
 
 
 @dataclass(frozen=True)
@@ -76,24 +84,22 @@ class Size:
 
 
 def nodes_in(trace: Trace) -> int:
-    """Return how many nodes a trace has, those of bodies included."""
+    """Return how many nodes a trace has, those of bodies included, by what they cost to compile."""
     nodes = trace.builder._nodes
-    total = len(nodes)
-    if trace.control_nodes < total:
-        for node in list(nodes.values())[trace.control_nodes :]:
-            for body in node.attributes.values():
-                if isinstance(body, Function):
-                    trace.body_nodes += size_of(body)
-        trace.control_nodes = total
-    return total + trace.body_nodes
+    if trace.nodes_weighed < len(nodes):
+        trace.weight += sum(map(_weight, islice(nodes.values(), trace.nodes_weighed, None)))
+        trace.nodes_weighed = len(nodes)
+    return trace.weight
 
 
-def size_of(function: Function) -> int:
-    """Return how many nodes a function has, those of bodies included."""
-    total = 0
-    for node in function.body:
-        total += 1
-        for body in node.attributes.values():
-            if isinstance(body, Function):
-                total += size_of(body)
-    return total
+def _weight(node: Node) -> int:
+    """Return as how many nodes one counts, those of its bodies included."""
+    own = NODES_OF_A_LOOP if node.op.family in _LOOPS and not _is_small(node) else 1
+    bodies = (body for body in node.attributes.values() if isinstance(body, Function))
+    return own + sum(_weight(inner) for body in bodies for inner in body.body)
+
+
+def _is_small(node: Node) -> bool:
+    """Whether a node is arithmetic of a few numbers, as its arrays are known to be small."""
+    volumes = (product(value.type.shape) for value in (*node.operands, *node.results))
+    return all(isinstance(volume, int) and volume <= FEW_ELEMENTS for volume in volumes)

@@ -148,7 +148,7 @@ def _count(
         else:
             count(node)
         reads = [value for value, _ in statement.sources if value.op.name != "constant"]
-        reads += [one.value for one, _ in statement.inputs if one not in here]
+        reads += [value for one, _, value in statement.inputs if one not in here]
         if statement.kind is StatementKind.WHOLE:
             reads += [x for x in node.operands if x.op.name != "constant"]
         for value in reads:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff.batching import batch
-from gradc.distribution.stages import Stages, is_product, is_worth_a_stage
+from gradc.distribution.stages import Stages, is_worth_a_stage, products
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Node, Value, topological
 from gradc_ir.core.sizes import Shape, Size
@@ -37,14 +37,15 @@ def worthwhile_stages(node: Node, body: Function) -> Stages | None:
     if not given["carries"] and not lost:
         return None
     # with a product of all rows go functions of all widths; without, only those of few numbers
-    if any(map(is_product, body.body)):
-        found = _stages(node, body, _WIDEST, lost)
-        if found is not None:
-            return found
-    return _stages(node, body, _FEW, lost)
+    found = products(body, given["consts"])
+    if found and (stages := _stages(node, body, _WIDEST, lost, found)) is not None:
+        return stages
+    return _stages(node, body, _FEW, lost, found)
 
 
-def _stages(node: Node, body: Function, widest: int, lost: frozenset[Node]) -> Stages | None:
+def _stages(
+    node: Node, body: Function, widest: int, lost: frozenset[Node], products: frozenset[Node]
+) -> Stages | None:
     """Return the stages of a loop in which functions of so many numbers leave it.
 
     ``lost`` are the nodes whose results are recovered outside of loops.
@@ -54,7 +55,7 @@ def _stages(node: Node, body: Function, widest: int, lost: frozenset[Node]) -> S
 
     def is_worth(each: Node) -> bool:
         is_lost = each in lost and cost.elements(each.results[0]) <= max(widest, _LANES)
-        return is_lost or is_worth_a_stage(each, widest)
+        return is_lost or each in products or is_worth_a_stage(each, widest)
 
     if not any(map(is_worth, body.body)):
         return None
@@ -62,7 +63,7 @@ def _stages(node: Node, body: Function, widest: int, lost: frozenset[Node]) -> S
     moved = [n for n in body.body if stages.of.get(n, 1) % 2 == 0 and is_worth(n)]
     if not moved or any(result.node not in stages.of for result in body.results[carries:]):
         return None
-    if widest > _FEW and not any(map(is_product, moved)):
+    if widest > _FEW and products.isdisjoint(moved):
         return None
     kept = {
         operand

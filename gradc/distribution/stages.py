@@ -193,15 +193,29 @@ class _Finding:
         return stage if stage % 2 else of.get(end.node, stage)
 
 
-def is_product(node: Node) -> bool:
-    """Whether a node sums products of two arrays."""
+def products(body: Function, consts: int) -> frozenset[Node]:
+    """Return the products with a matrix that all steps share, which that of all rows reads once.
+
+    A product of two matrices of the step's own is work enough for itself.
+    """
+    shared = set(body.params[:consts])
+    found = []
+    for node in body.body:
+        if node.op.moves and shared.issuperset(node.operands):
+            shared.update(node.results)
+        elif _is_product(node) and not (
+            shared.isdisjoint(node.operands) and all(x.type.rank > 1 for x in node.operands)
+        ):
+            found.append(node)
+    return frozenset(found)
+
+
+def _is_product(node: Node) -> bool:
     return node.op.name == "contract" and bool(contracted(node.attributes["spec"]))
 
 
 def is_worth_a_stage(node: Node, widest: int) -> bool:
     """Whether a node takes so long that it pays to run it for all rows at once."""
-    if is_product(node):
-        return True
     if cost.elements(node.results[0]) > widest:
         return False
     if node.op.family == "reduce":  # each term waits for the one before

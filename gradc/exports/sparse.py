@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from gradc.autodiff.parameters import parameters
 from gradc.calls.sparse_preconditions import check_matrix, check_sizes, only_leaf
 from gradc.pipeline import nested
+from gradc.requests.options import Options
 from gradc.requests.request import Request
 from gradc.runtime.derivative_pattern import Making, making_of, numbers, pattern_of
 from gradc.sparsity.placement import Placement
@@ -16,6 +18,7 @@ from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import Array, DType, Type
 from gradc_ir.errors import ExportError
+from gradc_ir.graphs.subgraph import chosen_results
 
 
 class SparseForms(NamedTuple):
@@ -29,6 +32,58 @@ class SparseForms(NamedTuple):
 
     values: Function
     pattern: Function
+
+
+class ByColumns(NamedTuple):
+    """The elements of a Jacobian, column by column.
+
+    Parameters
+    ----------
+    rows: of each element.
+    starts: where each column begins, and the end.
+    shape: of the Jacobian.
+    values: takes what the function takes to the elements; it is differentiated, not final.
+    """
+
+    rows: Array
+    starts: Array
+    shape: tuple[int, int]
+    values: Function
+
+    @property
+    def places(self) -> tuple[Array, Array]:
+        """Where each column begins, and the end; and the row of each element."""
+        return self.starts, self.rows
+
+
+def by_columns(function: Function, options: Options, result: int, leaf: int) -> ByColumns:
+    """Return the Jacobian of a result of a function by a parameter, by their elements in order.
+
+    Sizes are numbers. Nothing is known of integers among the parameters.
+    """
+    one = _flattened(function, result)
+    request = Request("jacobian", (leaf,), options=options)
+    arrays = [None] * len(function.params)
+    found = pattern_of(one, "jacobian", leaf, options, arrays, {})
+    making = making_of(found, one, request, arrays, {})
+    rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
+    order = np.argsort(found.indices, kind="stable")
+    columns = found.indices[order]
+    placement = making.placement.of(order)
+    values = _values(one, request, making, placement, columns)
+    starts = np.searchsorted(columns, np.arange(found.shape[1] + 1))
+    return ByColumns(rows[order], starts, found.shape, values)
+
+
+def _flattened(function: Function, result: int) -> Function:
+    """Return the function of one of its results alone, whose elements are in a row."""
+    with Builder() as builder:
+        params = parameters(function.param_types)
+        (made,) = builder.inline(chosen_results(function, [result]), params)
+        flat = build.reshape(made, (made.type.count,))
+        return builder.function(
+            function.name, params, [flat], function.names, location=function.location
+        )
 
 
 def sparse_forms(name: str, traced: Traced, request: Request) -> SparseForms:
@@ -64,29 +119,28 @@ def sparse_forms(name: str, traced: Traced, request: Request) -> SparseForms:
         rows, columns, placement = rows[lower], columns[lower], placement.of(lower)
     starts = np.searchsorted(rows, np.arange(found.shape[0] + 1))
     return SparseForms(
-        _values(traced, request, leaf, making, placement, rows),
+        _values(function, auto, making, placement, rows),
         _constants(name, rows, columns, starts),
     )
 
 
 def _values(
-    traced: Traced,
-    request: Request,
-    leaf: int,
-    making: Making,
-    placement: Placement,
-    rows: Array,
+    function: Function, request: Request, making: Making, placement: Placement, lines: Array
 ) -> Function:
-    """Return the function of the elements of a placement, which are in these rows."""
-    function, passes = traced.function, making.passes
+    """Return the function of the elements of a placement.
+
+    ``lines`` are what may be alike: the rows of the elements, or their columns.
+    """
+    passes = making.passes
+    (leaf,) = request.wrt
     with Builder() as builder:
-        params = [builder.param(i, type_) for i, type_ in enumerate(function.param_types)]
+        params = parameters(function.param_types)
         if len(placement.places):
             given = []
             if passes is not None:
                 given += _seeds(passes.by_columns, function.param_types[leaf])
                 given += _seeds(passes.by_rows, function.result_types[0])
-            by, places = making.in_runs(placement, rows) or making.of(placement)
+            by, places = making.in_runs(placement, lines) or making.of(placement)
             given += map(build.constant, places)
             mode = by.mode([value.type.shape[0] for value in given])
             asked = Request(request.of, request.wrt, mode, request.options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import tempfile
 from collections.abc import Callable, Sequence
@@ -11,13 +12,15 @@ from typing import Any
 import numpy as np
 
 from gradc.api.compile import compiled
-from gradc.api.transforms import jacobian
 from gradc.arguments import pytree
 from gradc.exports.kinds import VALUE
 from gradc.exports.plan import Asked, plan
+from gradc.exports.sparse import by_columns
 from gradc.interop.flat import Flat, flat_of
 from gradc.native.arguments import types_of
 from gradc.native.needs import needed
+from gradc.pipeline import derive
+from gradc.requests.request import Request
 from gradc.runtime.export import Entry
 from gradc.runtime.specialize import working
 from gradc_codegen.abi import Signature, c_identifier
@@ -27,8 +30,10 @@ from gradc_codegen.hosts.casadi_functions import External, Matrix, external_text
 from gradc_codegen.libraries.routines import libraries
 from gradc_codegen.target.target import target
 from gradc_ir.classes.named import NamedTuple
+from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType, Type
 from gradc_ir.errors import ExportError
+from gradc_ir.graphs.subgraph import joined_results
 
 _WHAT = "gradc.casadi_external"
 
@@ -41,6 +46,7 @@ class _Function(NamedTuple):
     name: as CasADi calls it.
     flat: what computes it, of the inputs at ``taken`` to the outputs at ``made``.
     inputs, outputs: as CasADi knows them.
+    ready: its kernel, where that was made to know the outputs.
     """
 
     name: str
@@ -49,6 +55,14 @@ class _Function(NamedTuple):
     outputs: tuple[Matrix, ...]
     taken: tuple[int, ...]
     made: tuple[int, ...]
+    ready: Entry | None = None
+
+    @property
+    def entry(self) -> Entry:
+        """Its kernel."""
+        if self.ready is not None:
+            return self.ready
+        return _entry(self.flat, [self.inputs[i] for i in self.taken])
 
 
 def casadi_external(
@@ -69,9 +83,9 @@ def casadi_external(
         program; by default it goes when it is loaded.
 
     Inputs and outputs are named as in C. Jacobian, forward and reverse mode, and those of both
-    modes, are gradc's, which is what ``nlpsol`` asks for up to exact Hessians. Captured arrays are
-    constants, of their values now. Raises MissingLibraryError without CasADi, ExportError for other
-    arguments or where there is no linker.
+    modes, are gradc's, which is what ``nlpsol`` asks for up to exact Hessians; Jacobians have the
+    elements that may be other than zero. Captured arrays are constants, of their values now. Raises
+    MissingLibraryError without CasADi, ExportError for other arguments or where there is no linker.
     """
     casadi = needed("casadi", _WHAT)
     source = compiled(function)
@@ -201,28 +215,27 @@ def _reverse(one: _Function) -> _Function:
 
 def _jacobian(one: _Function) -> _Function:
     """Return the blocks of the Jacobian; those by an input that is not read are empty."""
+    options = one.flat.owner.options
+    function = one.flat.planned([_type(one.inputs[i]) for i in one.taken]).traced.function
     blocks: list[Matrix] = []
     made: list[int] = []
-    for j, y in enumerate(one.outputs):
-        for i, x in enumerate(one.inputs):
-            is_empty = i not in one.taken or j not in one.made
-            if not is_empty:
-                made.append(len(blocks))
-            size = (y.rows * y.columns, x.rows * x.columns)
-            blocks.append(Matrix(f"jac_{y.name}_{x.name}", *size, is_empty))
-    count = len(one.taken)
-    chosen = [one.taken.index(i) for i in sorted(one.taken)]
-
-    def of_blocks(*given: Any) -> tuple[Any, ...]:
-        rows = jacobian(one.flat.function, wrt=tuple(range(count)))(*given)
-        return tuple(
-            np.transpose(np.reshape(row[position], (-1, math.prod(given[position].shape))))
-            for row in rows
-            for position in chosen
-        )
-
-    flat = Flat(of_blocks, f"{one.flat.name}_jac", one.flat.owner)
-    return _Function(f"jac_{one.name}", flat, _known(one), tuple(blocks), one.taken, tuple(made))
+    values: list[Function] = []
+    with working():
+        for j, y in enumerate(one.outputs):
+            for i, x in enumerate(one.inputs):
+                sizes = y.rows * y.columns, x.rows * x.columns
+                block = Matrix(f"jac_{y.name}_{x.name}", *sizes, is_empty=True)
+                if i in one.taken and j in one.made:
+                    found = by_columns(function, options, one.made.index(j), one.taken.index(i))
+                    places = None if len(found.rows) == math.prod(sizes) else found.places
+                    made.append(len(blocks))
+                    values.append(found.values)
+                    block = block._replace(is_empty=False, places=places)
+                blocks.append(block)
+        whole = derive(functools.reduce(joined_results, values), Request(options=options))
+    name = f"jac_{one.name}"
+    entry = Entry(name, whole, [blocks[i].name for i in made])
+    return _Function(name, one.flat, _known(one), tuple(blocks), one.taken, tuple(made), entry)
 
 
 # -- the library -----------------------------------------------------------------------------------
@@ -230,14 +243,14 @@ def _jacobian(one: _Function) -> _Function:
 
 def _entry(flat: Flat, inputs: Sequence[Matrix]) -> Entry:
     """Return the kernel of a flat function at matrices, which it reads column by column."""
-    (entry,) = flat.planned([Type(DType.F64, _memory(matrix)) for matrix in inputs]).entries
+    (entry,) = flat.planned([_type(matrix) for matrix in inputs]).entries
     return entry
 
 
-def _memory(matrix: Matrix) -> tuple[int, ...]:
+def _type(matrix: Matrix) -> Type:
     if matrix.columns == 1:
-        return () if matrix.rows == 1 else (matrix.rows,)
-    return (matrix.columns, matrix.rows)
+        return Type(DType.F64, () if matrix.rows == 1 else (matrix.rows,))
+    return Type(DType.F64, (matrix.columns, matrix.rows))
 
 
 def _library(called: str, functions: Sequence[_Function]) -> bytes:
@@ -246,7 +259,7 @@ def _library(called: str, functions: Sequence[_Function]) -> bytes:
     more: dict[str, Sequence[str]] = {}
     shown: list[str] = []
     for one in functions:
-        entry = _entry(one.flat, [one.inputs[i] for i in one.taken])
+        entry = one.entry
         kernel = f"{one.name}.kernel_of_casadi"
         signature = Signature.of(entry.function, entry.outputs, order=entry.order)
         kernels[kernel] = entry

@@ -43,7 +43,7 @@ class _Group:
     Attributes
     ----------
     deciding: the leaves whose forms any trace so far depends on.
-    fixed: the leaves that are needed as numbers where they are Python ints.
+    fixed: the leaves that are needed as numbers where they are integers and no arrays.
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,8 @@ class _Group:
 
     def forms(self, bound: Bound) -> tuple[Any, ...]:
         """Return the forms of those leaves in a call."""
-        return tuple([bound.numbers[leaf] for leaf in self.deciding])
+        found = [bound.numbers[leaf] for leaf in self.deciding]
+        return tuple([None if number is np.integer else number for number in found])
 
     def learn(self, deciding: frozenset[int]) -> None:
         """Tell families apart by the forms of further leaves."""
@@ -85,7 +86,7 @@ class Families:
         """Return what computes a derivation at arguments, and these as it takes them.
 
         ``by`` returns the leaves that it is with respect to, ``source`` the function at arguments
-        of a structure, to be traced; ``record`` is told of a compilation. Python ints that a shape
+        of a structure, to be traced; ``record`` is told of a compilation. Integers that a shape
         needs are flags of the arguments that are returned. Raises what tracing raises.
         """
         while True:

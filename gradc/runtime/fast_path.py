@@ -32,6 +32,7 @@ from gradc_ir.core.types import Array, DType, Type
 _FORMS: dict[Any, Form] = {
     float: Form.FLOAT,
     int: Form.INT,
+    np.integer: Form.SCALAR | Form.ARRAY,
     None: Form.SCALAR | Form.ARRAY,
 }
 # Those of a number of which it does not count whether it is Python's.
@@ -184,7 +185,7 @@ def _leaves(plan: Plan, register: int, value: Any, marks: Any) -> Iterator[tuple
 
 def _stay(plan: Plan, register: int, value: Any) -> None:
     """Have a plan for calls in which something is what it is now."""
-    if type(value) in (str, int):
+    if type(value) in (str, int) or isinstance(value, np.integer):
         plan.equal(register, value)
     elif type(value) in (list, dict, set, bytearray):
         raise NoPlan  # the same one may be another by then
@@ -220,7 +221,7 @@ def _read_leaf(
         if leaf is not array:
             raise NoPlan  # it was copied
     elif number in _FORMS and array.dtype is type_.dtype.numpy:
-        if number is not None and _FORMS[number] is not _EVERY_FORM.get(type_.dtype):
+        if number in (int, float) and _FORMS[number] is not _EVERY_FORM.get(type_.dtype):
             raise NoPlan  # it was cast
         forms = _FORMS[number]
         if any_form and type_.dtype in _EVERY_FORM:

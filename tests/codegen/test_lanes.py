@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gradc
 from benchmarks.rows import ROWS
 from benchmarks.rows.row import Row, make_case
 from gradc.pipeline import derive
@@ -283,6 +284,23 @@ def test_lanes_from_anywhere_are_loaded_at_once_or_one_by_one() -> None:
         made = Kernel(function, compile_module(text), "test", native=False)
         for found, want in zip(made(arguments), wanted, strict=True):
             assert_same_bits(found, want)
+
+
+def test_lanes_run_along_what_another_result_of_a_loop_holds() -> None:
+    """Its layout decides, not that of the loop's first result, which has other axes."""
+
+    def handed_on(a: Any, b: Any) -> Any:
+        def step(last: Any, row: Any) -> Any:
+            return np.sin(last) + row, last
+
+        stacked = [gradc.scan(step, rows[0], rows)[1] for rows in (a, b)]
+        return np.sum(np.einsum("aij,aik->akj", *stacked), 0)
+
+    specs = [Type(DType.F64, (11, 40, 40))] * 2
+    nest = schedule(derive(trace(handed_on, specs).function, Request("value")))
+    (product,) = (one for one in nest.statements if one.node.op.name == "contract")
+    (lanes,) = (dim for loop, dim in product.loops if loop.block > 1)
+    assert lanes != product.sequential
 
 
 @pytest.mark.slow

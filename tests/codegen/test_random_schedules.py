@@ -131,7 +131,7 @@ def assert_in_order(kernel: LoopNest) -> None:
     assert len(order) == len(place) == len(kernel.statements)
     for statement in order:
         assert not statement.remaining
-        before = (*(producer for producer, _ in statement.inputs), *statement.after)
+        before = (*(producer for producer, _, _ in statement.inputs), *statement.after)
         assert all(place[other] < place[statement] for other in before)
 
 

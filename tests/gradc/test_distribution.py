@@ -266,11 +266,21 @@ def untouched() -> dict[str, tuple[Callable[..., Any], Sequence[Any]]]:
     def few_steps(p: Any, rows: Any) -> Any:
         return gradc.scan(lambda c, x: (c * p[1] + np.exp(p[0] * x), None), 1.0, rows[:3])[0]
 
+    def matrices_of_the_steps(p: Any, rows: Any) -> Any:
+        def step(c: Any, x: Any) -> Any:
+            return (c[0] + x.T @ x, np.tanh(c[1] @ x)), None
+
+        return np.sum(gradc.scan(step, (np.zeros((40, 40)), np.eye(40)), rows)[0][0])
+
     return {
         "nothing but the recurrence": (nothing_but_the_recurrence, (PARAMETERS, NUMBERS)),
         "long rows": (long_rows, (PARAMETERS, RANDOM.normal(size=(ROWS, 900)))),
         "told what to keep": (told_what_to_keep, (PARAMETERS, NUMBERS)),
         "few steps": (few_steps, (PARAMETERS, NUMBERS)),
+        "matrices of the steps": (
+            matrices_of_the_steps,
+            (PARAMETERS, RANDOM.normal(size=(9, 40, 40))),
+        ),
     }
 
 

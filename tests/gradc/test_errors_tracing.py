@@ -198,7 +198,7 @@ def test_range_over_a_traced_value() -> None:
         "                               ^^^^^^^^\n"
         "  value: i64\n"
         "  help: range(), list indices and shapes need known numbers: of an argument that is an "
-        "integer of NumPy's pass int(n); a loop of a traced number of "
+        "array pass int(n); a loop of a traced number of "
         "steps is gradc.fori_loop, an entry of a list np.stack(parts)[i]; an array that is indexed "
         "by a traced value must be an argument, captured by name, or made with np inside the "
         "function"

@@ -96,6 +96,48 @@ def test_an_argument_is_an_integer(name: str) -> None:
         np.testing.assert_allclose(compiled(x, n), function(x, n), rtol=1e-13)
 
 
+OF_NUMPYS: dict[str, Any] = {
+    "sizes": lambda x, n: (
+        np.sum(x[:n])
+        + sum(range(n)) * x[2]
+        + np.eye(n).sum() * x[0]
+        + np.arange(n).sum() * x[1]
+        + len([0] * n) * x[0]
+        + x.reshape(n, -1)[1, 1]
+    ),
+    "bits": lambda x, n: ((n >> 1) + (1 << n) + (n & 6) + (5 | n) + (n ^ 3) + ~n) * x[0],
+    "keys": lambda x, n: {4: 2.0}.get(n, 3.0) * x[0] + {"w2": 2.0}.get(f"w{n}", 3.0) * x[1],
+    "python": lambda x, n: (math.comb(n, 2) + (n in (4, 7)) + operator.index(n)) * x[0] + x[n],
+    "axis": lambda x, n: np.sum(x.reshape(2, 1, 1, 1, 4), axis=n)[0][0, 0] * 2**n,
+}
+
+
+@pytest.mark.parametrize("name", OF_NUMPYS)
+def test_an_argument_is_an_integer_of_numpys(name: str) -> None:
+    function = OF_NUMPYS[name]
+    compiled = gradc.compile(function)
+    x = np.linspace(0.3, 1, 8)
+    given = [np.int64(2), np.int32(4)]
+    # a number that is needed is checked at each call; the last ones are new objects
+    for n in (*given, np.int64(2), np.int32(4)):
+        np.testing.assert_allclose(compiled(x, n), function(x, n), rtol=1e-13)
+    seen = {signature.reason for signature in compiled.signatures}
+    assert seen == {"first call", "n is np.int32(4)"}
+
+
+def test_an_integer_of_numpys_is_traced_where_it_can_be() -> None:
+    @gradc.compile
+    def scaled(p: Any, x: Any) -> Any:
+        return x * p["n"] ** 2 if p["n"] > 2 else x
+
+    for n in (1, 3):
+        assert scaled({"n": np.int64(n)}, 1.5) == (1.5 if n < 3 else 13.5)
+        assert scaled({"n": np.array(n)}, 1.5) == (1.5 if n < 3 else 13.5)
+    assert len(scaled.signatures) == 1
+    powers = gradc.vmap(lambda x, n: np.sum(x ** np.arange(n)), (0, None))
+    np.testing.assert_allclose(powers(np.array([2.0, 3.0]), np.int64(3)), [7.0, 13.0])
+
+
 def is_one_of(x: Any, n: int) -> Any:
     if n in (4, 7):
         return x

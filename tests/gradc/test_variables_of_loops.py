@@ -203,3 +203,23 @@ def handled(x, a):
 def test_errors_that_are_handled_are_known_while_tracing():
     a = np.array([0.1, 0.4, -0.3])
     assert gradc.compile(handled)(0.7, a) == pytest.approx(handled(0.7, a), rel=1e-12)
+
+
+@pytest.mark.parametrize(("n", "told"), [(40, "rolled, 20 steps"), (4, None)])
+def test_few_products_of_matrices_are_loops_and_of_small_ones_are_not(
+    n: int, told: str | None
+) -> None:
+    """Each is a loop of its own, which costs the compiler far more than an operation."""
+
+    def power_iteration(a):
+        v = np.ones(len(a))
+        for _ in range(20):
+            v = a @ v
+            v /= np.sum(v)
+        return v
+
+    compiled = gradc.compile(power_iteration)
+    a = np.eye(n) + 0.25
+    np.testing.assert_allclose(compiled(a), power_iteration(a))
+    explained = str(compiled.explain(a))
+    assert told in explained if told else "rolled" not in explained

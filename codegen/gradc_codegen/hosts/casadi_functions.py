@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from gradc_codegen.abi import Signature
 from gradc_codegen.text.c_text import c_text
 from gradc_ir.classes.named import NamedTuple
+from gradc_ir.core.types import Array
 
 
 class Matrix(NamedTuple):
@@ -20,14 +21,16 @@ class Matrix(NamedTuple):
     Parameters
     ----------
     name: of it.
-    rows, columns: dense ones.
+    rows, columns: how many.
     is_empty: whether all of its elements are zeros that are not stored.
+    places: of a sparse one where each column begins, and the end, then the row of each element.
     """
 
     name: str
     rows: int
     columns: int
     is_empty: bool = False
+    places: tuple[Array, Array] | None = None
 
 
 class External(NamedTuple):
@@ -165,9 +168,12 @@ def _table(name: str, values: Sequence[tuple[str, str]]) -> str:
 
 
 def _pattern(matrix: Matrix) -> tuple[str, str]:
-    """Return a pattern: rows, columns, and 1 for a dense matrix, or where columns start."""
+    """Return a pattern: its size, then 1 where it is dense, or where columns start, and rows."""
     if matrix.is_empty:
         numbers = [matrix.rows, matrix.columns, *[0] * (matrix.columns + 1)]
+    elif matrix.places is not None:
+        starts, rows = matrix.places
+        numbers = [matrix.rows, matrix.columns, *starts.tolist(), *rows.tolist()]
     else:
         numbers = [matrix.rows, matrix.columns, 1]
     return f"[{len(numbers)} x i64]", f"[{', '.join(f'i64 {number}' for number in numbers)}]"

@@ -50,7 +50,7 @@ def is_barrier(producer: Statement, reader: Statement, reading: Reading) -> bool
 def aligned_producers(statement: Statement, dim: int, scope: int) -> int:
     """Return how many producers a statement would be aligned with if it chose a dim."""
     count = 0
-    for producer, reading in statement.inputs:
+    for producer, reading, _ in statement.inputs:
         if producer.scope == scope and producer.choice >= 0:
             axis = producer.dim_axis[producer.choice]
             count += axis >= 0 and reading[axis] == dim

@@ -156,6 +156,6 @@ def _is_better_apart(statement: Statement, scope: int) -> bool:
     """
     if statement.kind is not StatementKind.REDUCE or len(statement.remaining) < 3:
         return False
-    if any(producer.scope == scope and producer.choice >= 0 for producer, _ in statement.inputs):
+    if any(producer.scope == scope and producer.choice >= 0 for producer, _, _ in statement.inputs):
         return False
     return cost.state(statement) > cost.LARGEST_STATE

@@ -172,10 +172,10 @@ def traffic(statements: Sequence[Statement], scope: int) -> float:
     for statement in statements:
         choice = statement.choice
         phase = statement.phase if choice >= 0 else -1 - statement.number
-        for producer, reading in statement.inputs:
+        for producer, reading, value in statement.inputs:
             if producer.scope != scope:
-                if (id(producer.value), phase) not in read:
-                    read.add((id(producer.value), phase))
+                if (id(value), phase) not in read:
+                    read.add((id(value), phase))
                     total += _read_volume(statement, reading)
             elif producer.number not in kept and (producer.choice < 0 or producer.phase != phase):
                 kept.add(producer.number)

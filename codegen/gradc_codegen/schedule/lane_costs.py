@@ -211,9 +211,9 @@ def _readings(
     statement: Statement,
 ) -> Iterator[tuple[Value, Callable[[Loop], bool], Reading]]:
     """Return what a statement reads in memory, and whether that was made in a certain loop."""
-    for producer, reading in statement.inputs:
+    for producer, reading, value in statement.inputs:
         loops = [loop for loop, dim in producer.loops if dim != producer.sequential]
-        yield producer.value, loops.__contains__, reading
+        yield value, loops.__contains__, reading
     for value, reading in statement.sources:
         yield value, _never, reading
 

@@ -19,7 +19,7 @@ _UNBOUNDED = 1 << 60
 def earliest(statement: Statement, scope: int) -> int:
     """Return the earliest phase a statement can have, given those of what comes before it."""
     phase = 0
-    for producer, reading in statement.inputs:
+    for producer, reading, _ in statement.inputs:
         if producer.scope == scope:
             first = producer.phase
             if producer.choice >= 0 and is_barrier(producer, statement, reading):
@@ -55,7 +55,7 @@ def _rows(statements: Sequence[Statement]) -> list[list[Statement]]:
             found.setdefault(key, []).append(statement)
     if not found:
         return []
-    read = {producer for statement in statements for producer, _ in statement.inputs}
+    read = {producer for statement in statements for producer, _, _ in statement.inputs}
     read |= {reader for statement in statements for reader in statement.after}
     return [row for row in found.values() if read.isdisjoint(row)]
 
@@ -69,7 +69,7 @@ def assign_sunk(statements: Sequence[Statement], scope: int) -> None:
     """Give each statement the latest phase its readers allow where less is kept for it then."""
     readers: dict[Statement, list[Statement]] = {}
     for statement in statements:
-        for producer, _ in statement.inputs:
+        for producer, _, _ in statement.inputs:
             if producer.scope == scope:
                 readers.setdefault(producer, []).append(statement)
 
@@ -83,7 +83,7 @@ def assign_sunk(statements: Sequence[Statement], scope: int) -> None:
             return False
         producers = {
             producer
-            for producer, _ in statement.inputs
+            for producer, _, _ in statement.inputs
             if producer.scope == scope and producer.choice >= 0
         }
         more = sum(kept_volume(p) for p in producers if not is_kept(p, p.phase))
@@ -103,7 +103,7 @@ def _move(statements: Sequence[Statement], scope: int, wanted: Callable[[Stateme
     for statement in reversed(statements):
         if statement.phase < statement.latest < _UNBOUNDED and wanted(statement):
             statement.phase = statement.latest
-        for producer, reading in statement.inputs:
+        for producer, reading, _ in statement.inputs:
             if producer.scope == scope:
                 last = statement.phase - is_barrier(producer, statement, reading)
                 producer.latest = min(producer.latest, last)
@@ -127,7 +127,7 @@ def groups(statements: Sequence[Statement], scope: int) -> list[list[Statement]]
     for statement in statements:
         label = label_of(statement)
         phase = 0
-        for producer, reading in statement.inputs:
+        for producer, reading, _ in statement.inputs:
             if producer.scope == scope:
                 same = label_of(producer) == label and (
                     label < 0 or is_aligned(producer, statement, reading)

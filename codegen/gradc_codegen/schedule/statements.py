@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gradc_codegen.arrays.whole_array_ops import arrays_of, is_whole, read_whole
 from gradc_codegen.nest.index_maps import identity, own_dims, piece_dims, scatter_dims
-from gradc_codegen.nest.loop_nest import Reading, Statement, StatementKind
+from gradc_codegen.nest.loop_nest import Input, Statement, StatementKind
 from gradc_codegen.nest.routes import Route, dims_along, routes_of
 from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.formulas import formulas_together
@@ -35,7 +35,7 @@ class StatementBuilder:
         self._overwriting = overwriting
         self.statements: list[Statement] = []
         self._writers: dict[Value, tuple[Statement, ...]] = {}
-        self._scalar_edges: dict[Value, tuple[Statement, Reading]] = {}
+        self._scalar_edges: dict[Value, Input] = {}
         self._estimate = choices.estimate
         nodes = formulas_together(overwriting.order)
         has_arrays = any(value.type.shape for node in nodes for value in node.results)
@@ -62,7 +62,7 @@ class StatementBuilder:
             made = Statement(len(self.statements), node, value)
             edges = self._scalar_edges
             made.inputs = tuple([edges[operand] for operand in node.operands if operand in edges])
-            edges[value] = (made, ())
+            edges[value] = Input(made, (), value)
             self.statements.append(made)
             self._writers[value] = (made,)
         elif name in SOURCES:
@@ -124,7 +124,7 @@ class StatementBuilder:
             if writers is None:
                 statement.sources += ((value, reading),)
             else:
-                statement.inputs += tuple((writer, reading) for writer in writers)
+                statement.inputs += tuple(Input(writer, reading, value) for writer in writers)
 
     def _new(
         self,
@@ -173,7 +173,7 @@ class StatementBuilder:
         self._connect(made, self._recomputed.through(node))
         self._writers[value] = (made,)
         if not rank:
-            self._scalar_edges[value] = (made, ())
+            self._scalar_edges[value] = Input(made, (), value)
 
     def _add_whole(self, node: Node) -> None:
         """Add the one statement of an op on whole arrays."""
@@ -186,7 +186,7 @@ class StatementBuilder:
         for value in node.results:
             self._writers[value] = (made,)
             if not value.type.shape:
-                self._scalar_edges[value] = (made, ())
+                self._scalar_edges[value] = Input(made, (), value)
         made.after = self._before(node)
 
     def _before(self, node: Node) -> tuple[Statement, ...]:
@@ -219,7 +219,7 @@ class StatementBuilder:
             writes.after = self._before(node)
             self._writers[value] = (writes,)
         else:
-            writes.inputs += ((copy, axis_dims),)
+            writes.inputs += (Input(copy, axis_dims, value),)
             self._writers[value] = (copy, writes)
 
     def _over_axes(self, node: Node, kind: StatementKind, value: Value, read: Value) -> Statement:
@@ -288,7 +288,7 @@ class StatementBuilder:
         writer = self._over_axes(run[0], StatementKind.BASE, value, run[0].operands[0])
         for node in run:
             piece = self._piece(node, value, 1, target_dims(node))
-            piece.inputs += ((writer, piece.axis_dims),)
+            piece.inputs += (Input(writer, piece.axis_dims, value),)
             writer = piece
         # what reads the last update comes after all of them
         self._writers[value] = (writer,)

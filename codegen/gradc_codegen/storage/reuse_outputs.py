@@ -64,7 +64,7 @@ def _writers(nest: LoopNest) -> dict[Size, dict[int, Statement]]:
 def _readers(nest: LoopNest) -> dict[Value, list[tuple[Statement, Reading]]]:
     found: dict[Value, list[tuple[Statement, Reading]]] = {}
     for statement in nest.statements:
-        for producer, reading in statement.inputs:
+        for producer, reading, _ in statement.inputs:
             for value in producer.values:
                 found.setdefault(value, []).append((statement, reading))
     return found

@@ -101,8 +101,8 @@ def _touched(nest: LoopNest, loop: Loop) -> dict[Value, list[tuple[Statement, Re
     for statement in statements_of(loop.body):
         if statement.kind is not StatementKind.COPY:
             add(statement, statement.value, None)
-        for producer, reading in statement.inputs:
-            add(statement, producer.value, reading)
+        for _, reading, value in statement.inputs:
+            add(statement, value, reading)
         for value, reading in statement.sources:
             add(statement, value, reading)
     return found

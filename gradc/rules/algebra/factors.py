@@ -76,6 +76,9 @@ class Product(NamedTuple):
         return -made if self.coefficient < 0 else made
 
 
+_UNIT = Product(ONE)
+
+
 def _without(factors: tuple[Value, ...], taken: tuple[Value, ...]) -> tuple[Value, ...]:
     if not taken:
         return factors
@@ -136,23 +139,26 @@ def either_way(value: Value, find: Callable[[Product], Product | None]) -> Produ
 
 def common_factors(first: Product, second: Product) -> Product:
     """Return the values that stand in both products, on the same side of the line."""
-    return Product(ONE, _shared(first.above, second.above), _shared(first.below, second.below))
+    above, below = _shared(first.above, second.above), _shared(first.below, second.below)
+    return Product(ONE, above, below) if above or below else _UNIT
 
 
 def set_apart(first: Product, second: Product) -> tuple[Product, Product, Product]:
     """Return the common factors of two products, and what is left of each."""
     shared = common_factors(first, second)
+    if shared is _UNIT:
+        return shared, first, second
     return shared, first.without(shared), second.without(shared)
 
 
 def cancelled(one: Product) -> Product:
     """Return the product without the values that stand both above and below its line."""
     shared = _shared(one.above, one.below)
-    return one.without(Product(ONE, shared, shared))
+    return one.without(Product(ONE, shared, shared)) if shared else one
 
 
 def _shared(first: tuple[Value, ...], second: tuple[Value, ...]) -> tuple[Value, ...]:
-    if not (first and second):
+    if not (first and second) or frozenset(first).isdisjoint(second):
         return ()
     rest = list(second)
     found = []

@@ -15,7 +15,7 @@ from gradc_ir.graphs.rearrange import REARRANGEMENTS, peel, rearrange, scalar_co
 from gradc_ir.matching.pattern import Match
 
 # How deep products and sums are looked into: a fixed bound keeps passes linear.
-_DEPTH = 4
+DEPTH = 4
 
 Found = TypeVar("Found")
 
@@ -88,7 +88,7 @@ def _in_one_operand(value: Value, replace: Callable[[Value], Value | None]) -> V
 
 
 def replace_factor(
-    value: Value, replace: Callable[[Value], Value | None], depth: int = _DEPTH
+    value: Value, replace: Callable[[Value], Value | None], depth: int = DEPTH
 ) -> Value | None:
     """Return a product with one factor replaced: the first for which ``replace`` has a replacement.
 
@@ -214,7 +214,7 @@ def is_maximum(value: Value, whole: Value, axes: tuple[int, ...]) -> bool:
     )
 
 
-def is_exponential(value: Value, depth: int = _DEPTH) -> bool:
+def is_exponential(value: Value, depth: int = DEPTH) -> bool:
     """Whether a value is surely an exponential, or a sum of exponentials and positive numbers."""
     source, _ = peel(value)
     if source.op.name == "exp":
@@ -255,7 +255,7 @@ def finite_shift(top: Value) -> Value:
 
 
 def replace_in_terms(
-    value: Value, replace: Callable[[Value], Value | None], depth: int = _DEPTH
+    value: Value, replace: Callable[[Value], Value | None], depth: int = DEPTH
 ) -> Value | None:
     """Return a value with one factor of each of its terms replaced; None unless all have one."""
     made = replace_factor(value, replace)

@@ -9,7 +9,7 @@ from gradc.rules.algebra.cancellation import polynomial_difference
 from gradc.rules.algebra.difference_formulas import FORMULAS, MINUS_ONE, Side, minus_one
 from gradc.rules.algebra.factors import Product, multiplied_out, product, set_apart, whole
 from gradc.rules.algebra.parts import parts
-from gradc.rules.algebra.polynomial import number, polynomial
+from gradc.rules.algebra.polynomial import Polynomial, number, polynomial
 from gradc_ir import build
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.builder import remembered
@@ -218,17 +218,38 @@ def _may_share_term(left: tuple[Value, ...], right: tuple[Value, ...]) -> bool:
 
     Each term of one has the atoms of all its factors of one term, and they must be in the other.
     """
-    sides = [[polynomial(one).terms for one in _without_roots(each)] for each in (left, right)]
-    atoms = [{atom for one in side for term in one for atom, _ in term} for side in sides]
-    for side, there in zip(sides, reversed(atoms), strict=True):
-        for one in side:
-            if len(one) == 1 and any([atom not in there for atom, _ in next(iter(one))]):
-                return False
+    sides = [[_atoms(one) for one in _without_roots(each)] for each in (left, right)]
+    for side, there in (sides, sides[::-1]):
+        found: set[Value] = set().union(*[atoms for atoms, _ in there])
+        if not all([atoms <= found for atoms, is_single in side if is_single]):
+            return False
     return True
+
+
+def may_share_square(square: Polynomial, one: Product) -> bool:
+    """Whether a polynomial and the square of a product may have a term in common.
+
+    What is below the line of a product is in polynomials a part of quotients.
+    """
+    if one.below:
+        return any([parts(atom)[0] == "div" for term in square.terms for atom, _ in term])
+    factors = [polynomial(factor).terms for factor in one.above]
+    atoms = {atom for terms in factors for term in terms for atom, _ in term}
+    has_number = all([() in terms for terms in factors])
+    return any([atoms.issuperset(dict(term)) if term else has_number for term in square.terms])
+
+
+@remembered
+def _atoms(value: Value) -> tuple[frozenset[Value], bool]:
+    """Return what the terms of a value are made of, and whether it is a single term."""
+    terms = polynomial(value).terms
+    return frozenset([atom for term in terms for atom, _ in term]), len(terms) == 1
 
 
 def _without_roots(factors: tuple[Value, ...]) -> tuple[Value, ...]:
     """Return factors with what a root is of in place of two equal roots."""
+    if len(frozenset(factors)) == len(factors):
+        return factors
     rest: list[Value] = []
     for factor in factors:
         name, operands = parts(factor)
@@ -245,6 +266,8 @@ def products_apart(first: Product, second: Product, names: Sequence[str]) -> Pro
     It is ``(p - q) * f(b) + p * (f(a) - f(b))``, too: the factor stays that has fewer terms, since
     ``1 - p`` knows nothing of a small ``p``.
     """
+    if not (first.above and second.above):
+        return None
     shared, one, other = set_apart(first, second)
     if one.below or other.below:
         return None

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.array.operators import numbers, operate
-from gradc.tracing.building.needed import need_number
+from gradc.tracing.building.decided import decided
+from gradc.tracing.building.needed import need_integers, need_number
 from gradc.tracing.building.weak_numbers import as_integer
 from gradc.tracing.captured.top import state
 from gradc.tracing.checks.texts import Written, mark
@@ -23,7 +24,7 @@ from gradc.tracing.indexing import indexing
 
 
 def _number(self: Tracer, what: str, cure: str, why: str = "") -> Any:
-    known = self.known
+    known = decided(self) if self.type.count == 1 else self.known
     if known is not None and known.size == 1:
         return known.item()
     if known is not None or self.type.count != 1:
@@ -83,6 +84,7 @@ def _float(self: Tracer) -> float:
 
 
 def _int(self: Tracer) -> int:
+    need_integers([self], "int()")
     return int(_number(self, "int()", "write x.astype(np.int64), or np.floor(x) to round down"))
 
 
@@ -113,8 +115,8 @@ def steps_of_range(bound: Any) -> int:
 
 
 _KNOWN_NUMBERS = (
-    "range(), list indices and shapes need known numbers: of an argument that is an integer of "
-    "NumPy's pass int(n); a loop of a traced number of steps is "
+    "range(), list indices and shapes need known numbers: of an argument that is an array pass "
+    "int(n); a loop of a traced number of steps is "
     "gradc.fori_loop, an entry of a list np.stack(parts)[i]; an array that is indexed by a traced "
     "value must be an argument, captured by name, or made with np inside the function"
 )
@@ -201,6 +203,7 @@ def _shift(shift: Callable[[int, int], int]) -> Callable[[Tracer, Any], Any]:
     def apply(self: Tracer, other: Any) -> Any:
         if self.weak is int and (not isinstance(other, Tracer) or other.weak is int):
             return numbers(shift, self, other)
+        need_integers([self, other], "a shift")
         raise trace_error(
             "the operators << and >> are not supported for traced values",
             help="multiply by 2**n, or divide with // by it",
@@ -232,8 +235,7 @@ def _str(self: Tracer) -> str:
 
 def _marked(self: Tracer, write: Callable[[Any], str]) -> str:
     """Return what stands for an unknown number in a text."""
-    if self.weak is int:  # of integers texts are keys, and are compared
-        need_number(self, "a text")
+    need_integers([self], "a text")  # texts of integers are keys, and are compared
     trace = state.top
     if trace is None or trace.adopt is None:
         return f"{self!r} (gradc.debug_print shows numbers)"

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradc.tracing.building.elementwise import elementwise, weak_kinds
 from gradc.tracing.building.integers import refuse_wide_product
-from gradc.tracing.building.needed import need_number
+from gradc.tracing.building.needed import need_integers, need_number
 from gradc.tracing.core.as_tracer import as_tracer, contains_unknown, lists_as_tracers, plain_nest
 from gradc.tracing.core.promote import kind
 from gradc.tracing.core.selection import Selection
@@ -81,6 +81,8 @@ def operate(name: str, *operands: Any) -> Any:
     if kinds is None:
         if forms and name in _ARITHMETIC:
             _ask_about_truths(operands)
+        if name in _OF_BITS:
+            need_integers(operands, f"np.{name}")
         return as_weak(elementwise(rule, operands), None, forms)
     if name == "power" and float not in kinds:
         _ask_about_sign(*operands)

@@ -1,6 +1,9 @@
-"""Where Python needs a number: known if it is made of Python ints of the call, or of sizes."""
+"""Where Python needs a number: known if it is made of integers of the call, or of sizes."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
 
 from gradc.tracing.core import source
 from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber
@@ -16,10 +19,10 @@ def need_number(tracer: Tracer, what: str, *, of_ints: bool = True) -> None:
     ----------
     tracer: the number.
     what: who needs it, such as ``"range()"``.
-    of_ints: whether Python ints among the arguments are given, too, each of which then has a
-        kernel of its own.
+    of_ints: whether integers among the arguments, Python's or NumPy's, are given, too, each of
+        which then has a kernel of its own.
 
-    Raises NeedsNumber for one of Python ints among the arguments, and of sizes; NeedsConcreteSize
+    Raises NeedsNumber for one of integers among the arguments, and of sizes; NeedsConcreteSize
     for one of symbolic sizes alone. Numbers of arrays are not known before the function runs.
     """
     root = running().root
@@ -29,10 +32,10 @@ def need_number(tracer: Tracer, what: str, *, of_ints: bool = True) -> None:
     met = set(waiting)
     while waiting:
         value = waiting.pop()
-        if value in root.python_ints:
+        if value in root.integers:
             if not of_ints:
                 return
-            found.add(root.python_ints[value])
+            found.add(root.integers[value])
             continue
         outside = root.origins.get(value)
         operands = value.node.operands if outside is None else (outside,)
@@ -47,3 +50,15 @@ def need_number(tracer: Tracer, what: str, *, of_ints: bool = True) -> None:
         raise NeedsNumber(tuple(sorted(found)))
     if size is not None:
         raise NeedsConcreteSize(size, what, source.location())
+
+
+def need_integers(operands: Iterable[Any], what: str) -> None:
+    """Have the trace begin again with the numbers of integers given, where they are such."""
+    for one in operands:
+        if type(one) is Tracer and one.known is None and _is_one_integer(one):
+            need_number(one, what)
+
+
+def _is_one_integer(tracer: Tracer) -> bool:
+    """Whether a value is an integer without axes, of which Python and NumPy may ask the number."""
+    return tracer.type.dtype.is_integer and not tracer.type.shape

@@ -36,18 +36,32 @@ class PythonNumber:
         return Type(self.dtype)
 
 
-pytree.know_leaves(PythonNumber)
+@dataclass(frozen=True)
+class NumpyInteger:
+    """The type of an argument that is an integer of NumPy's and no array: Python may need it."""
+
+    __gradc_leaf__: ClassVar[bool] = True
+
+    dtype: DType
+
+    @property
+    def type(self) -> Type:
+        """The type of the parameter."""
+        return Type(self.dtype)
+
+
+pytree.know_leaves(PythonNumber, NumpyInteger)
 
 
 _KINDS: dict[DType, type] = {DType.F64: float, DType.I64: int, DType.BOOL: bool}
 
 
-def abstract(leaf: Any, path: str = "an argument") -> Type | PythonNumber | Static:
+def abstract(leaf: Any, path: str = "an argument") -> Type | PythonNumber | NumpyInteger | Static:
     """Return what is known of an argument before it is traced: its type.
 
     Raises TraceError for what is no number and no array, DTypeError for an unsupported dtype.
     """
-    if isinstance(leaf, Type | PythonNumber | Static):
+    if isinstance(leaf, Type | PythonNumber | NumpyInteger | Static):
         return leaf
     if isinstance(leaf, bool):
         return PythonNumber(DType.BOOL)

@@ -75,7 +75,7 @@ class Draws(HasEffect):
 
 
 class NeedsNumber(BaseException):
-    """A shape, a slice or a list index needs what Python ints among the arguments are.
+    """A shape, a slice or a list index needs what integers among the arguments are.
 
     Parameters
     ----------
@@ -87,6 +87,12 @@ class NeedsNumber(BaseException):
     def __init__(self, leaves: tuple[int, ...]) -> None:
         self.leaves = leaves
         super().__init__("arguments are needed as numbers")
+
+
+class NeedsElements(BaseException):
+    """A shape hangs on a mask that captured arrays decide: trace again, with its elements known."""
+
+    looked: Looked | None = None
 
 
 class SizesMustMatch(BaseException):

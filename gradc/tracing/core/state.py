@@ -71,6 +71,8 @@ class Trace:
         # whether another trace serves smaller ones
         self.least: dict[Size, int] = {}
         self.leaves_less = False
+        # whether masks that captured arrays decide are known, since a shape hangs on one
+        self.knows_masks = False
         self.wide_integers: set[Value] = set()
         # variables that a branch or a loop left unbound, by code and name: where, why, the cure
         self.unbound: dict[tuple[Any, str], tuple[Any, str, str | None]] = {}
@@ -80,9 +82,10 @@ class Trace:
         self.chosen: list[Any] = []
         # the user's functions whose code was rewritten
         self.rewritten: list[Any] = []
-        # what became of its loops, by their sites; how many of its nodes were looked at for bodies
+        # what became of its loops, by their sites; what its nodes cost to compile, and of how many
+        # of them that is known
         self.loops: dict[Any, Any] = {}
-        self.control_nodes = self.body_nodes = 0
+        self.weight = self.nodes_weighed = 0
         # what has failed so far, and the checks that may, which the outermost trace has
         self.failure: Any = None
         self.checks: list[Any] = []
@@ -106,8 +109,9 @@ class Trace:
         self.recording = 0  # how many functions of NumPy are being recorded, one inside another
         # arguments that are numbers, and those where it counts whether they are Python's
         self.numbers: frozenset[int] = frozenset()
-        # the arguments that are Python ints, and what parameters of inner traces are outside
-        self.python_ints: dict[Value, int] = {}
+        # the arguments that are integers and no arrays, and what parameters of inner traces are
+        # outside
+        self.integers: dict[Value, int] = {}
         self.origins: dict[Value, Value] = {}
         self.deciding: frozenset[int] = frozenset()
 

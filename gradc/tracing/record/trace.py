@@ -23,9 +23,9 @@ from gradc.tracing.captured.traced import Looked, Traced
 from gradc.tracing.checks.checks import Checks, Failure, failure_in, join
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
-from gradc.tracing.core.leaves import PythonNumber, abstract
+from gradc.tracing.core.leaves import NumpyInteger, PythonNumber, abstract
 from gradc.tracing.core.selection import Selection
-from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber, SizesMustMatch
+from gradc.tracing.core.signals import NeedsConcreteSize, NeedsElements, NeedsNumber, SizesMustMatch
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.symbolic_size import SymbolicSize
@@ -83,7 +83,8 @@ def trace(
     Parameters
     ----------
     fn: any callable; its Python code outside of installed packages is seen through the lens.
-    args: nests of leaves; a leaf is a Type, a PythonNumber, a Static, a number or an array.
+    args: nests of leaves; a leaf is a Type, a PythonNumber, a NumpyInteger, a Static, a number or
+        an array.
     kwargs: the same for arguments given by name.
     name: the name of the Function, by default that of ``fn``.
     captures: whether loops and branches of Python's may become operations; they do not where
@@ -108,6 +109,7 @@ def trace(
     solved: dict[str, Size] = {}
     before: list[Looked] = []
     refused: TraceError | None = None
+    knows_masks = False
     while True:
         given = [_substituted(leaf, solved) for leaf in types]
         try:
@@ -122,6 +124,7 @@ def trace(
                 before,
                 captures and refused is None,
                 leaves_less,
+                knows_masks,
             )
         except GradcError as error:
             if refused is not None:
@@ -129,6 +132,8 @@ def trace(
             if not (captures and isinstance(error, TraceError) and may_share(error)):
                 raise
             refused, solved = error, {}
+        except NeedsElements:
+            knows_masks = True
         except SizesMustMatch as question:
             if question.looked is not None:
                 before.append(question.looked)
@@ -175,12 +180,14 @@ def _trace_once(
     before: Sequence[Looked],
     captures: bool,
     leaves_less: bool,
+    knows_masks: bool,
 ) -> Traced:
     if state.top is not None:
         raise trace_error("trace() inside of a trace: use subtrace()")
     with closing(Lens(captures=captures)) as lens, Trace(None, lens) as running_trace:
         lens.trace = running_trace
         running_trace.leaves_less = leaves_less
+        running_trace.knows_masks = knows_masks
         running_trace.looked_before(before)
         given, names = [], running_trace.names
         for leaf, path in zip(leaves, paths):
@@ -192,8 +199,9 @@ def _trace_once(
             if may_be_weak(parameter.type) and not wide:
                 parameter.forms = frozenset({len(names)})
                 running_trace.numbers |= parameter.forms
-            if isinstance(leaf, PythonNumber) and leaf.kind is int:
-                running_trace.python_ints[read(parameter)] = len(names)
+            is_int = isinstance(leaf, PythonNumber) and leaf.kind is int
+            if is_int or isinstance(leaf, NumpyInteger):
+                running_trace.integers[read(parameter)] = len(names)
             given.append(parameter)
             names.append(path)
         args, values = see_named_tuples(pytree.unflatten(in_tree, given))
@@ -202,7 +210,7 @@ def _trace_once(
             results, out_tree = _results(result, name)
         except NameError as error:
             raise unbound_error(error, running_trace) or error from None
-        except (NeedsConcreteSize, NeedsNumber, SizesMustMatch) as stop:
+        except (NeedsConcreteSize, NeedsElements, NeedsNumber, SizesMustMatch) as stop:
             lens.guard_types()
             stop.looked = running_trace.looked()
             raise
@@ -276,9 +284,9 @@ def _distinct(names: Sequence[str], taken: Sequence[str]) -> list[str]:
     return found
 
 
-def _parameter(trace: Trace, leaf: Type | PythonNumber) -> Tracer:
-    if isinstance(leaf, Type):
-        return make(trace, trace.param(leaf))
+def _parameter(trace: Trace, leaf: Type | PythonNumber | NumpyInteger) -> Tracer:
+    if not isinstance(leaf, PythonNumber):
+        return make(trace, trace.param(leaf if isinstance(leaf, Type) else leaf.type))
     value = trace.param(leaf.type)
     tracer = make(trace, value)
     tracer._weak = leaf.kind

@@ -10,7 +10,8 @@ from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.builder import Builder
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import Type
-from gradc_ir.graphs.rearrange import REARRANGEMENTS, rearrange, scalar_constant
+from gradc_ir.graphs.rearrange import rearrange, scalar_constant
+from gradc_ir.graphs.stages import lengths, levels, readers, summed
 
 IsStep = Callable[[Node], bool]
 # A value, and what spreads it over the elements of a formula, the outermost first.
@@ -27,8 +28,6 @@ _MOST_CHAINED = 128
 _SPREADING = frozenset({"broadcast", "reshape", "transpose"})
 _BEFORE = frozenset({"neg", "abs", "add", "sub", "mul", "div", "exp"})
 _ADDING = frozenset({"add", "sub", "neg"})
-# Their results are there at another time, but no sums.
-_BARRIERS = frozenset({"scan", "while", "concatenate", "stack"})
 # Constants that move no product out of the range by themselves.
 _TAME = (2.0**-30, 2.0**30)
 
@@ -94,13 +93,13 @@ def grouped(
         return []
     steps = {value for node in function.nodes if is_step(node) for value in node.results}
     is_computed = _computed(function, steps)
-    summed = _summed(function)
-    lengths = _lengths(function, steps)
-    among = [value for value in chosen if value not in summed]
+    behind_sums = summed(function)
+    steps_to = lengths(function, steps)
+    among = [value for value in chosen if value not in behind_sums]
     cones = {
         value: _cone(value, is_computed, _MOST_STEPS)
         for value in among
-        if lengths[value] <= _MOST_STEPS
+        if steps_to[value] <= _MOST_STEPS
     }
     order = {value: i for i, node in enumerate(function.nodes) for value in node.results}
 
@@ -131,12 +130,12 @@ def grouped(
         for place in cone
         if is_computed(place)
     }
-    late = _readers(function, among, computed)
+    late = readers(function, among, computed)
     while True:
-        stages, together = _levels(function, among, late, apart)
+        stages, together = levels(function, among, late, apart)
         made = list(parts(stages, together))
         computed = {x for _, members, own in made for x, moves in members if own((x, moves))}
-        more = _readers(function, [x for part in made for x in part.values], computed) - late
+        more = readers(function, [x for part in made for x in part.values], computed) - late
         if not more:
             break
         late |= more
@@ -147,64 +146,6 @@ def grouped(
         given = frozenset(x for x in group.leaves if stages.get(x, stage) < stage)
         groups.append(group._replace(given=given) if own is not is_computed else group)
     return groups
-
-
-def _summed(function: Function) -> set[Value]:
-    """Return what is behind a reduction."""
-    summed: set[Value] = set()
-    for node in function.nodes:
-        name = node.op.name
-        is_plain = node.op.is_elementwise or name in REARRANGEMENTS or name in _BARRIERS
-        if node.operands and not (is_plain and summed.isdisjoint(node.operands)):
-            summed.update(node.results)
-    return summed
-
-
-def _readers(function: Function, among: Sequence[Value], computed: set[Value]) -> set[Node]:
-    """Return which nodes that no formula computes read some of the values."""
-    read = frozenset(among)
-    return {
-        node
-        for node in function.nodes
-        if computed.isdisjoint(node.results) and not read.isdisjoint(node.operands)
-    }
-
-
-def _levels(
-    function: Function,
-    among: Sequence[Value],
-    late: Container[Node],
-    apart: Callable[[Value], Hashable],
-) -> tuple[dict[Value, int], list[list[Value]]]:
-    """Return behind how many late nodes some values are, and which of them go together.
-
-    These are of a type, and behind as many loops and joints as well.
-    """
-    chosen = frozenset(among)
-    level: dict[Value, tuple[int, int]] = {}
-    together: dict[Hashable, list[Value]] = {}
-    stage_of: dict[Value, int] = {}
-    for node in function.nodes:
-        behind = [level[operand] for operand in node.operands]
-        stage = max((each[0] for each in behind), default=0)
-        waits = max((each[1] for each in behind), default=0)
-        if not (node.op.is_elementwise or node.op.name in REARRANGEMENTS):
-            waits += bool(node.operands)
-        for value in node.results:
-            if value in chosen:
-                together.setdefault((stage, waits, value.type, apart(value)), []).append(value)
-                stage_of[value] = stage
-        level |= dict.fromkeys(node.results, (stage + (node in late), waits))
-    return stage_of, list(together.values())
-
-
-def _lengths(function: Function, steps: Container[Value]) -> dict[Value, int]:
-    """Return how many steps at least follow each other on the way to a value."""
-    lengths: dict[Value, int] = {}
-    for node in function.nodes:
-        behind = max([lengths[x] for x in node.operands], default=0)
-        lengths |= {value: behind + 1 if value in steps else 0 for value in node.results}
-    return lengths
 
 
 def _is_long(values: Sequence[Value], cones: Mapping[Value, set[Place]]) -> bool:
@@ -303,8 +244,10 @@ def _sums(function: Function, steps: Container[Value], results: Container[Value]
 
 
 def _source(value: Value, moves: tuple[Node, ...]) -> Place:
-    while value.op.name in _SPREADING:
-        value, moves = value.operands[0], (*moves, value.node)
+    node = value.node
+    while node.op.name in _SPREADING:
+        value, moves = node.operands[0], (*moves, node)
+        node = value.node
     return value, moves
 
 
@@ -345,16 +288,19 @@ def _cone(value: Value, is_computed: IsComputed, most: int) -> set[Place]:
 
     Of more than are allowed there are some.
     """
-    seen: set[Place] = set()
-    stack: list[Place] = [(value, ())]
+    first: Place = (value, ())
+    seen = {first} if scalar_constant(value) is None else set()
+    stack = [*seen]
     while stack and len(seen) <= most:
         place = stack.pop()
-        top, moves = place
-        if place in seen or scalar_constant(top) is not None:
+        if not is_computed(place):
             continue
-        seen.add(place)
-        if is_computed(place):
-            stack += [_place(each, moves, is_computed) for each in top.operands]
+        top, moves = place
+        for operand in top.node.operands:
+            below = _place(operand, moves, is_computed)
+            if below not in seen and scalar_constant(below[0]) is None:
+                seen.add(below)
+                stack.append(below)
     return seen
 
 
@@ -381,6 +327,7 @@ def rebuilt(
         return keeps(node) or not steps.isdisjoint(node.results)
 
     found = {value: (group, i) for group in groups for i, value in enumerate(group.values)}
+    replacing = frozenset(found)
     mapping: dict[Value, Value] = {}
     replaced: dict[Value, Value] = {}
 
@@ -431,6 +378,11 @@ def rebuilt(
 
     with Builder.beyond(function.nodes) as builder:
         for each in function.nodes:
+            reads_others = not (is_plain(each) or replacing.isdisjoint(each.operands))
+            if not reads_others and each not in bodies:
+                if not each.results or each.results[0] not in mapping:
+                    builder.copy(each, mapping, function.locations.get(each, ()))
+                continue
             stack = [each]
             while stack:
                 node = stack[-1]

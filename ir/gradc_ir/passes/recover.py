@@ -228,7 +228,7 @@ def _is_step(node: Node) -> bool:
     if node.op.name not in WORDS:
         return False
     found: DType | None = None
-    for value in (*node.operands, node.results[0]):
+    for value in node.operands + node.results:
         dtype = value.type.dtype
         if dtype is found or dtype is DType.BOOL:
             continue
@@ -265,8 +265,7 @@ def lost_values(function: Function) -> dict[Value, tuple[Value, ...]]:
     for node in function.nodes:
         if _is_step(node):
             of = [_of(x, ways) for x in node.operands]
-            shown, hidden = _witnesses(node, of)
-            ways[node.results[0]] = _ways(node, of)._replace(shown=shown, hidden=hidden)
+            ways[node.results[0]] = _ways(node, of, *_witnesses(node, of))
         else:
             wanted.update(dict.fromkeys(node.operands))
     wanted.update(dict.fromkeys(function.results))
@@ -277,6 +276,9 @@ def lost_values(function: Function) -> dict[Value, tuple[Value, ...]]:
 def _witnesses(node: Node, of: list[_Ways]) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
     """Return what is lost on the way to a value: what it shows, and what it may hide."""
     name = node.op.name
+    if not any([each.shown or each.hidden for each in of]):
+        is_tamed = (name in _SHOWING or _is_root(node)) and _is_tamed(node, of[0])
+        return (node.results if is_tamed else ()), ()
     shown = dict.fromkeys([x for each in of for x in each.shown])
     hidden = dict.fromkeys([x for each in of for x in each.hidden])
     if name == "div":
@@ -313,7 +315,9 @@ def _of(operand: Value, ways: Mapping[Value, _Ways]) -> _Ways:
     return _Ways(moderate=operand.op.name in _MODERATE, sources=frozenset([operand]))
 
 
-def _ways(node: Node, of: list[_Ways]) -> _Ways:
+def _ways(
+    node: Node, of: list[_Ways], shown: tuple[Value, ...], hidden: tuple[Value, ...]
+) -> _Ways:
     name = node.op.name
     lost = any([x.lost for x in of])
     moderate = name in _MODERATE or (name in _CHEAP and all([x.moderate for x in of]))
@@ -334,7 +338,7 @@ def _ways(node: Node, of: list[_Ways]) -> _Ways:
         lost = lost or any([x.large for x in of])
     if name in _OF_TINY:
         lost = lost or any([x.tiny for x in of])
-    return _Ways(large, tiny, lost, moderate, _joined(node, of))
+    return _Ways(large, tiny, lost, moderate, _joined(node, of), shown, hidden)
 
 
 def _product(node: Node, x: _Ways, y: _Ways) -> tuple[bool, bool, bool]:
@@ -375,9 +379,11 @@ def _is_negated(x: Value, y: Value) -> bool:
 
 
 def _joined(node: Node, of: list[_Ways]) -> frozenset[Value] | None:
+    if node.op.name not in _CHEAP:
+        return None
     sources: frozenset[Value] = frozenset()
     for each in of:
-        if each.sources is None or node.op.name not in _CHEAP:
+        if each.sources is None:
             return None
         sources |= each.sources
     return sources if len(sources) <= _MOST_SOURCES else None

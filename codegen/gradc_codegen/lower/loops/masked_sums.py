@@ -118,7 +118,7 @@ class MaskedSums:
         if self._readers is None:
             self._readers = {}
             for reader in self._nest.statements:
-                for producer, _ in reader.inputs:
+                for producer, _, _ in reader.inputs:
                     self._readers.setdefault(producer, []).append(reader)
         return self._readers.get(statement, [])
 

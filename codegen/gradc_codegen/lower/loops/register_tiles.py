@@ -45,7 +45,10 @@ def inner_of(loop: Loop, plan: Plan, joins_in_groups: Callable[[Statement], bool
         if storage is not None and storage.memory and loop in storage.path:
             return None  # there is one place for both
     dim = dim_of(sums[0], loop)
-    readings = [reading for _, reading in (*sums[0].inputs, *sums[0].sources)]
+    readings = [
+        *(reading for _, reading, _ in sums[0].inputs),
+        *(reading for _, reading in sums[0].sources),
+    ]
     return inner if any(dim not in reading for reading in readings) else None
 
 

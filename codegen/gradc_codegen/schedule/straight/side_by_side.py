@@ -65,7 +65,7 @@ def _bundles(run: list[Statement]) -> Iterator[tuple[Statement, ...]]:
     groups: dict[_Key, list[Statement]] = {}
     for statement in run:
         own = 0
-        for producer, _ in statement.inputs:
+        for producer, _, _ in statement.inputs:
             own = max(own, depth.get(producer, 0))
         if _is_function(statement):
             word = statement.node.op.scalar or ""
@@ -104,7 +104,7 @@ def _in_order(run: list[Statement]) -> list[Statement]:
             missing = [
                 producer
                 for member in members
-                for producer, _ in member.inputs
+                for producer, _, _ in member.inputs
                 if producer in inside and producer not in made
             ]
             if missing:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import permutations
 
 from gradc.rules.algebra.factors import Product, product, whole
@@ -30,7 +29,11 @@ from gradc_ir.graphs.rearrange import scalar_constant
 def cancel_repeated_divisor(value: Value) -> Product | None:
     """Cancel a factor above the line against one of several below it, whatever their signs."""
     entire = product(value)
-    repeated = [below for below, times in Counter(entire.below).items() if times >= 2]
+    divisors = entire.below
+    once = dict.fromkeys(divisors)
+    if len(once) == len(divisors):
+        return None
+    repeated = [below for below in once if divisors.count(below) >= 2]
     for factor in dict.fromkeys(entire.above):
         if is_size(factor):
             continue

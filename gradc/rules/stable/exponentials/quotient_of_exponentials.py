@@ -14,6 +14,7 @@ from functools import partial, reduce
 from itertools import permutations
 from operator import add, mul, truediv
 
+from gradc.rules.algebra.forms import DEPTH as FORM_DEPTH
 from gradc.rules.algebra.forms import negated, replace_in_terms, take_factor
 from gradc.rules.algebra.parts import operand_of, parts
 from gradc.rules.engine import INF, POSITIVE, procedure, stable
@@ -311,6 +312,8 @@ def _alike(factor: Value, folded: Folded, both_sides: bool) -> Value | None:
 def growing_factor_times_quotient(value: Value) -> Value | None:
     """Join a growing factor with a quotient of the same growth, or with its inverse."""
     for one, other in permutations(value.operands):
+        if not _may_join(other):
+            continue
         terms = _terms(one)
         exponents = [term.x for term in terms if term.x is not None]
         if not exponents or is_folded(exponents[0]):
@@ -335,6 +338,16 @@ def growing_factor_times_quotient(value: Value) -> Value | None:
         if made is not None:
             return made
     return None
+
+
+def _may_join(value: Value, depth: int = 2 * FORM_DEPTH) -> bool:
+    """Whether a quotient or a choice stands among the factors of a value's terms."""
+    name = value.op.name
+    if name in ("div", "select"):
+        return True
+    if not depth or name not in ("mul", "neg", "add", "sub"):
+        return False
+    return any([_may_join(operand, depth - 1) for operand in value.operands])
 
 
 def _inverse_growth_of(factor: Value, x: Value) -> Folded | None:

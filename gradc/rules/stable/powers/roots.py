@@ -14,7 +14,7 @@ from gradc.rules.algebra.nan_carriers import rules_out_nan, with_nan_of
 from gradc.rules.algebra.parts import exact_number, parts
 from gradc.rules.algebra.polynomial import Polynomial, polynomial
 from gradc.rules.algebra.signs import plus_zero
-from gradc.rules.algebra.split_differences import terms
+from gradc.rules.algebra.split_differences import may_share_square, terms
 from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -55,7 +55,7 @@ def root_beside_its_square(value: Value) -> Product | None:
         if not size or mine.below or len(mine.above) != 1 or not (its.above or its.below):
             continue
         square = _radicand(mine.above[0])
-        if square is None:
+        if square is None or not may_share_square(square, its):
             continue
         made = _conjugate(mine.above[0], square, its.times(1 / size), value)
         if made is not None:
