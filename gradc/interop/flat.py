@@ -131,6 +131,16 @@ class Flat:
             return values, ()
         return values, tuple(back((np.ones((), values[0].dtype),)))
 
+    def chosen(self, positions: Sequence[int]) -> Flat:
+        """Return the function with some of its results alone."""
+        positions = tuple(positions)
+
+        def some(*given: Any) -> Leaves:
+            results = self.function(*given)
+            return tuple(results[i] for i in positions)
+
+        return self._kept(("chosen", positions), some, "part")
+
     def mapped(self, flags: Sequence[bool]) -> Flat:
         """Return the function over a leading axis of the arguments that are flagged."""
         axes = tuple(0 if flag else None for flag in flags)

@@ -291,12 +291,18 @@ def jax_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
             found = flats[tree] = flat_of(function, rebuild)
         flat, nest = found
-        arrays = [jax.numpy.asarray(leaf) for leaf in leaves]
-        results = _primitives()[0].bind(*arrays, flat=_current(flat, arrays, jax))
-        return nest(results)
+        return nest(results_in_jax(flat, leaves))
 
     functools.update_wrapper(call_in_jax, function, updated=())
     return call_in_jax
+
+
+def results_in_jax(flat: Flat, leaves: Sequence[Any]) -> list[Any]:
+    """Return what a flat function makes of arrays of JAX, or of what becomes one."""
+    jax = needed("jax", "gradc.jax_function")
+    arrays = [jax.numpy.asarray(leaf) for leaf in leaves]
+    made: list[Any] = _primitives()[0].bind(*arrays, flat=_current(flat, arrays, jax))
+    return made
 
 
 def _current(flat: Flat, arrays: Sequence[Any], jax: Any) -> Flat:

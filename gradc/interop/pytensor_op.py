@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradc.interop.flat import Flat, flat_of
+from gradc.interop.when_loaded import when_loaded
+from gradc.native.native import Native
 from gradc.native.needs import needed
+from gradc.native.numba_function import dispatcher
+from gradc.runtime.export import Entry
+from gradc.runtime.specialize import working
 from gradc_ir.core.sizes import symbol
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import ShapeError
@@ -74,9 +79,8 @@ def _op_class() -> Any:
             return graph.Apply(self, variables, outputs)
 
         def perform(self, node: Any, inputs: Any, storage: Any) -> None:
-            results = self.flat.compiled(*[np.asarray(x) for x in inputs])
-            for cell, result, output in zip(storage, results, node.outputs):
-                cell[0] = np.asarray(result, output.type.dtype)
+            for cell, result in zip(storage, self.flat.compiled(*inputs)):
+                cell[0] = np.asarray(result)  # numbers are arrays in PyTensor
 
         def L_op(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
             moved = [i for i, x in enumerate(inputs) if _is_float(x)]
@@ -118,7 +122,56 @@ def _op_class() -> Any:
         def __hash__(self) -> int:
             return hash((type(self), id(self.flat)))
 
+    _compute_what_is_read(KernelOp)
+    when_loaded("pytensor.link.numba.dispatch.basic", lambda m: _known_to_numba(m, KernelOp))
+    when_loaded("pytensor.link.jax.dispatch.basic", lambda m: _known_to_jax(m, KernelOp))
     return KernelOp
+
+
+def _compute_what_is_read(op_class: type) -> None:
+    """Have programs of PyTensor leave out what nobody reads, as slopes by constants.
+
+    ``pytensor.grad`` asks an op for the slopes by all of its inputs.
+    """
+    rewriting = needed("pytensor.graph.rewriting.basic", "gradc.pytensor_op")
+    programs = needed("pytensor.tensor.rewriting.basic", "gradc.pytensor_op")
+
+    def gradc_unread_results(graph: Any, node: Any) -> Any:
+        read = [i for i, result in enumerate(node.outputs) if graph.clients.get(result)]
+        if not read or len(read) == len(node.outputs):
+            return None
+        made = op_of(node.op.flat.chosen(read))(*node.inputs, return_list=True)
+        return {node.outputs[i]: result for i, result in zip(read, made)}
+
+    programs.register_canonicalize(rewriting.node_rewriter([op_class])(gradc_unread_results))
+
+
+def _known_to_numba(module: Any, op_class: type) -> None:
+    """Say how PyTensor's programs of Numba call kernels: without Python, and without copies."""
+
+    def in_numba(op: Any, node: Any = None, **_: Any) -> Any:
+        given = [(x.type.dtype, tuple(x.type.shape)) for x in node.inputs]
+        entry = _entry(op.flat, given)
+        with working():
+            native = Native(entry, blas=op.flat.owner.options.blas)
+        return dispatcher(native, of_arrays=True)
+
+    module.numba_funcify.register(op_class)(in_numba)
+
+
+def _known_to_jax(module: Any, op_class: type) -> None:
+    """Say how PyTensor's programs of JAX call kernels: as JAX's own call ``gradc.jax_function``."""
+
+    def in_jax(op: Any, **_: Any) -> Any:
+        from gradc.interop.jax_function import results_in_jax
+
+        def call(*inputs: Any) -> Any:
+            results = results_in_jax(op.flat, inputs)
+            return results[0] if len(results) == 1 else tuple(results)
+
+        return call
+
+    module.jax_funcify.register(op_class)(in_jax)
 
 
 def _is_float(variable: Any) -> bool:
@@ -138,15 +191,13 @@ def _result_types(flat: Flat, variables: Sequence[Any]) -> list[_Result]:
                 str(type_.dtype.numpy),
                 tuple(size if isinstance(size, int) else None for size in type_.shape),
             )
-            for type_ in _traced_types(flat, given)
+            for type_ in _entry(flat, given).function.result_types
         ]
     return known[given]
 
 
-def _traced_types(
-    flat: Flat, given: Sequence[tuple[str, tuple[int | None, ...]]]
-) -> Sequence[Type]:
-    """Return the types of results where sizes that the graph does not tell are symbols."""
+def _entry(flat: Flat, given: Sequence[_Result]) -> Entry:
+    """Return the kernel for dtypes and shapes, where sizes that are not told are symbols."""
     # the op checks at every call which of them are equal: here it is enough that it may be so
     ways: tuple[Callable[[int, int], str], ...] = (
         lambda i, axis: f"n{i}_{axis}",
@@ -170,7 +221,7 @@ def _traced_types(
         except ShapeError as error:
             refused = error
             continue
-        return entry.function.result_types
+        return entry
     raise ShapeError(
         f"{flat.name} needs sizes that PyTensor's graph does not tell",
         found=str(refused).splitlines()[0],

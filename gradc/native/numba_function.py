@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradc.exports.bake import EVERY
+from gradc.native.native import Native
 from gradc.native.needs import needed
 from gradc_codegen.abi import STATUS_MEANING, Argument, Signature, Status, c_identifier
 from gradc_ir.core.sizes import Size, evaluate, symbols
@@ -21,9 +22,18 @@ def numba_function(source: Any, given: Sequence[Any], of: str, options: dict[str
 
     Raises ExportError for nests, which compiled code of Numba has none of, and for tapes.
     """
+    needed("numba", "f.numba()")
+    return dispatcher(source.native(*given, of=of, bake=EVERY, **options))
+
+
+def dispatcher(native: Native, *, of_arrays: bool = False) -> Any:
+    """Return a function that compiled code of Numba calls, over a function of C.
+
+    ``of_arrays``: whether numbers come, and are returned, as arrays without axes. Raises as
+    :func:`numba_function`.
+    """
     numba = needed("numba", "f.numba()")
-    native = source.native(*given, of=of, bake=EVERY, **options)
-    signature: Signature = native.signature
+    signature = native.signature
     if signature.tape is not None:
         raise ExportError(
             f"{native.name} has tapes of loops, which Numba does not grow",
@@ -35,7 +45,7 @@ def numba_function(source: Any, given: Sequence[Any], of: str, options: dict[str
             f"f.numba() takes arrays and numbers, not the nest of {nested[0].partition('.')[0]}",
             help="compile a function of the leaves that builds the nest",
         )
-    text = _text(signature, native.name)
+    text = _text(signature, native.name, of_arrays)
     # tracebacks show the lines, and Numba reads its functions where a file has them
     file = f"<gradc {native.name} at {native.address:#x}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
@@ -48,7 +58,7 @@ def numba_function(source: Any, given: Sequence[Any], of: str, options: dict[str
     return made
 
 
-def _text(signature: Signature, name: str) -> str:
+def _text(signature: Signature, name: str, of_arrays: bool) -> str:
     """Return Python of a function over the kernel: checks, results, the call."""
     lines = [f"def {name}({', '.join(each.identifier for each in signature.inputs)}):"]
     sizes = {size.name: f"_{size.identifier}" for size in signature.sizes}
@@ -73,13 +83,14 @@ def _text(signature: Signature, name: str) -> str:
     for argument in signature.inputs:
         assert argument.type is not None
         taken = f"_{argument.identifier}_taken"
-        lines.append(f"    {taken} = _as_{argument.identifier}({argument.identifier})")
+        read = argument.identifier + ("[()]" if of_arrays and argument.by_value else "")
+        lines.append(f"    {taken} = _as_{argument.identifier}({read})")
         given.append(taken if argument.by_value else f"{taken}.ctypes")
     for number, argument in enumerate(signature.outputs):
         assert argument.type is not None
-        shape = ", ".join(_text_of(size, sizes) for size in argument.type.shape) or "1"
+        shape = "".join(f"{_text_of(size, sizes)}, " for size in argument.type.shape)
         dtype = "bool_" if argument.type.dtype is DType.BOOL else argument.type.dtype.numpy.name
-        lines.append(f"    _out{number} = np.empty(({shape},), np.{dtype})")
+        lines.append(f"    _out{number} = np.empty(({shape}), np.{dtype})")
         given.append(f"_out{number}.ctypes")
     lines.append(f"    _status = _kernel({', '.join(given)})")
     for status in Status:
@@ -90,8 +101,8 @@ def _text(signature: Signature, name: str) -> str:
             ]
     lines += ["    if _status != 0:", f'        raise ValueError("{name} refused its arguments")']
     results = [
-        f"_out{number}{'' if argument.type is not None and argument.type.rank else '[0]'}"
-        for number, argument in enumerate(signature.outputs)
+        f"_out{number}" if of_arrays or (each.type and each.type.rank) else f"_out{number}[()]"
+        for number, each in enumerate(signature.outputs)
     ]
     returned = results[0] if len(results) == 1 else f"({', '.join(results)})"
     return "\n".join([*lines, f"    return {returned}", ""])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -252,17 +253,51 @@ def test_casadi_refuses() -> None:
 # -- PyTensor, PyMC --------------------------------------------------------------------------------
 
 
-def test_pytensor() -> None:
+@pytest.mark.parametrize("mode", [None, "NUMBA", "JAX"])
+def test_pytensor(mode: str | None) -> None:
     pytensor = pytest.importorskip("pytensor")
+    if mode:
+        pytest.importorskip(mode.lower())
     pt = pytensor.tensor
     x, a = pt.dvector("x"), pt.dscalar("a")
     own = pt.sum(a * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
     results = []
-    for y in (gradc.pytensor_op(rosen)(x, a), own):
-        made = [y, *pytensor.grad(y, [x, a]), pytensor.gradient.hessian(y, x)]
-        results.append(pytensor.function([x, a], made)(X, 2.0))
-    for found, wanted in zip(*results):
+    for y, by in ((gradc.pytensor_op(rosen)(x, a), mode), (own, None)):
+        made = [y, *pytensor.grad(y, [x, a])]
+        if mode != "JAX":  # where PyTensor's code for Hessians has shapes that JAX does not know
+            made.append(pytensor.gradient.hessian(y, x))
+        results.append(pytensor.function([x, a], made, mode=by)(X, 2.0))
+    for found, wanted in zip(results[0], results[1], strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
+def test_pytensor_in_numba_without_python() -> None:
+    pytensor = pytest.importorskip("pytensor")
+    pytest.importorskip("numba")
+    pt = pytensor.tensor
+    m, i = pt.dmatrix("m"), pt.lscalar("i")
+    op = gradc.pytensor_op(lambda m, i: (m[i] * 2, m.T @ m, i + 1, np.sum(m) > 0))
+    given = np.arange(12.0).reshape(3, 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # PyTensor warns of a call of Python
+        f = pytensor.function([m, i], op(m[:, ::2], i), mode="NUMBA")
+    row, product, more, positive = f(given, 2)
+    thin = given[:, ::2]
+    np.testing.assert_array_equal(row, thin[2] * 2)
+    np.testing.assert_allclose(product, thin.T @ thin, rtol=1e-14)
+    assert (more, positive) == (3, True)
+    with pytest.raises(ValueError, match="an index lies outside its axis"):
+        f(given, 3)
+
+
+def test_pytensor_computes_the_slopes_that_are_read() -> None:
+    pytensor = pytest.importorskip("pytensor")
+    x = pytensor.tensor.dvector("x")
+    slope = pytensor.grad(gradc.pytensor_op(rosen)(x, 2.0), x)
+    f = pytensor.function([x], slope)
+    (node,) = f.maker.fgraph.apply_nodes
+    assert len(node.outputs) == 1
+    assert f(X).tobytes() == gradc.compile(rosen).grad(X, 2.0).tobytes()
 
 
 def likelihood(rate: Any, height: Any, times: Any, data: Any) -> Any:

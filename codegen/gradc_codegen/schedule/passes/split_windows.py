@@ -75,16 +75,20 @@ def _may_be_divided(value: Value) -> bool:
 
 
 def _window(value: Value, labels: Labels, summed: set[int]) -> _Window | None:
-    """Return the window of a value over which something is summed, None if there is none.
+    """Return the window of a value that has a loop in any case, None if there is none.
 
-    Of several it is one before which no other begins.
+    Something is summed over it, or what lies in it is recovered, and what lies in all others is
+    cheap enough to be made a second time. Of several it is one before which no other begins.
     """
     pads = _pads(value)
     windows = [_window_of(pad) for pad in pads]
-    for pad, window in zip(pads, windows):
-        if labels.of(pad.operands[0], 0) in summed and all(
-            at_least(other.start, window.start) for other in windows
-        ):
+    cheap = [_is_cheap_to_recover(pad.operands[0]) for pad in pads]
+    for position, (pad, window) in enumerate(zip(pads, windows)):
+        (part,) = pad.operands
+        has_loop = labels.of(part, 0) in summed or (
+            part.op.name == "recover" and all(cheap[:position] + cheap[position + 1 :])
+        )
+        if has_loop and all(at_least(other.start, window.start) for other in windows):
             return window
     return None
 
@@ -158,13 +162,8 @@ def _taken_of_pad(value: Value, window: _Window) -> Value:
     zeros = whole.start - window.start
     if at_least(zeros, window.size) or at_least(-zeros, whole.size):
         return build.zeros_like(_slice(value, window))
-    if not at_least(zeros + whole.size, window.size):
-        return _slice(value, window)
-    is_known = at_least(zeros, 0)
-    if not (is_known or at_least(-zeros, 0)):
-        return _slice(value, window)
-    first, before = (0, zeros) if is_known else (-zeros, 0)
-    inside = _Window(first, maximum(0, window.size - before))
+    first, before = maximum(0, -zeros), minimum(maximum(0, zeros), window.size)
+    inside = _Window(first, maximum(0, minimum(whole.size - first, window.size - before)))
 
     def moved(x: Value) -> Value:
         return build.pad(_slice(x, inside), (before,), (window.size,), (1,))
