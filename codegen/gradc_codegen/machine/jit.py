@@ -198,6 +198,25 @@ def _shared_address(symbol: str) -> int:
 
 
 @functools.cache
+def _whole_address(symbol: str) -> int:
+    """Return where a function is that kernels call, and never inline."""
+    outside, function = symbol.split(".", 1)
+
+    def text() -> str:
+        from gradc_codegen.math.whole import OUTSIDE, whole_of  # what is kept does without
+
+        machine = machine_of(target("native"))
+        narrow = outside == OUTSIDE[True]
+        found = whole_of(function, machine.keeping_to(NARROW) if narrow else machine)
+        assert found is not None
+        return found.text
+
+    loaded = kept_module(text, name=f"{outside} {function}")
+    _kept.append(loaded)
+    return loaded.address(symbol)
+
+
+@functools.cache
 def _routine(symbol: str) -> int:
     """Return the address of a routine of BLAS or LAPACK that keeps to its number of threads."""
     own = routines.address(symbol)  # or an error that says what is missing
@@ -249,6 +268,9 @@ _FORMULA = re.compile(rb"gradc_formula_f(?:64|32)\b")
 # and those of gradc_codegen.math.shared
 _SHARED = re.compile(rb"gradc_shared(?:_narrow)?\.[\w.]+")
 
+# and those of gradc_codegen.math.whole
+_WHOLE = re.compile(rb"gradc_whole(?:_narrow)?\.[\w.]+")
+
 _RUN = re.compile(re.escape(pool.RUN).encode())
 
 # symbols of object files, and what returns the address of one
@@ -258,4 +280,5 @@ _PROVIDERS: dict[re.Pattern[bytes], Callable[[str], int]] = {
     _RUN: lambda symbol: pool_of_threads().address(pool.OWN),
     _FORMULA: lambda symbol: _formula(symbol).address("formula"),
     _SHARED: _shared_address,
+    _WHOLE: _whole_address,
 }
