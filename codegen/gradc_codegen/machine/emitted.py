@@ -18,7 +18,7 @@ from gradc_codegen.target.target import machine_of, target
 
 @uses_llvm
 def emitted(
-    text: str | Sequence[str], cpu: str, level: Literal[0, 1, 2, "long", "size"] | None
+    text: str | Sequence[str], cpu: str, level: Literal[0, 1, 2, "long", "size", "math"] | None
 ) -> Object:
     """Return the object file of a module, and the names of the functions it defines for others.
 

@@ -24,9 +24,9 @@ from gradc_codegen.threads import pool
 from gradc_ir.core import foreign
 from gradc_ir.errors import VerifyError
 
-# How hard LLVM tries: a level, as for long code without loops, or for short code; None chooses by
-# how long it is.
-Level: TypeAlias = Literal[0, 1, 2, "long", "size"] | None
+# How hard LLVM tries: a level, as for long code without loops, for short code, or for a function of
+# math; None chooses by how long it is.
+Level: TypeAlias = Literal[0, 1, 2, "long", "size", "math"] | None
 
 
 class LoadedModule:
@@ -211,7 +211,7 @@ def _whole_address(symbol: str) -> int:
         assert found is not None
         return found.text
 
-    loaded = kept_module(text, name=f"{outside} {function}")
+    loaded = kept_module(text, "math", name=f"{outside} {function}")
     _kept.append(loaded)
     return loaded.address(symbol)
 
