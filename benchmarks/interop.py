@@ -3,10 +3,11 @@
     python -m benchmarks.interop        (make bench-interop)
 
 For a small and a large argument, and for a small one of which the kernel takes long, each row has
-the time of a call through the library, that of the kernel called from Python, and of the library's
-own call of a function that does nothing. A long call should be the kernel within a fifth; a short
-one no more than the library's identity and the kernel. Beside a kernel that has filled the caches,
-PyTorch's own code takes six times as long as its identity does by itself.
+the time of a call through the library, that of the kernel called from Python (of a kernel for any
+size that of its function of C), and of the library's own call of a function that does nothing. A
+long call should be the kernel within a fifth; a short one no more than the library's identity and
+the kernel. Beside a kernel that has filled the caches, PyTorch's own code takes six times as long
+as its identity does by itself.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def pendulums(x: Any, a: Any) -> Any:
     return np.sum(x)
 
 
+ANY_SIZE = "numba f64[n]"
 CASES = ((rosen, 5), (rosen, 2_000_000), (pendulums, 5))
 
 
@@ -60,6 +62,14 @@ def timed(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
     return best
 
 
+def function_of_c(function: Callable[..., Any], x: Any) -> Callable[[], Any]:
+    """Return a call of the function of C of a kernel for any size, with arrays that are kept."""
+    native = gradc.compile(function, spec="x: f64[n], a: f64").native(of="vg", wrt="x")
+    kept = (np.empty(1), np.empty(len(x)), np.empty(native.worksize(len(x)) + 1, np.uint8))
+    places = [array.ctypes.data for array in kept]
+    return lambda kept=kept: native.ctypes(len(x), x.ctypes.data, 2.0, *places)  # type: ignore[misc]
+
+
 def kernel_alone(function: Callable[..., Any], x: Any) -> Callable[[], Any]:
     """Return a call of value and gradient from Python, which makes new arrays as hosts do."""
     compiled = gradc.compile(function)
@@ -73,17 +83,18 @@ def hosts(
     if find_spec("numba"):
         import numba
 
-        f = gradc.compile(function, spec="x: f64[n], a: f64").numba(of="vg")
-
-        @numba.njit
-        def inside(x: Any) -> Any:
-            return f(x, 2.0)[0]
-
         @numba.njit
         def nothing(x: Any) -> Any:
             return x[0]
 
-        yield "numba", lambda: inside(x), lambda: nothing(x)
+        for called, size in (("numba", len(x)), (ANY_SIZE, "n")):
+            f = gradc.compile(function, spec=f"x: f64[{size}], a: f64").numba(of="vg", wrt="x")
+
+            @numba.njit
+            def inside(x: Any, f: Any = f) -> Any:
+                return f(x, 2.0)[0]
+
+            yield called, lambda inside=inside: inside(x), lambda: nothing(x)
     if find_spec("cffi"):
         import cffi
 
@@ -183,16 +194,16 @@ def quad() -> None:
 def main() -> None:
     """Print a row for each library and size."""
     quad()
-    print(f"{'':21}{'n':>9}{'through it':>13}{'kernel':>11}{'identity':>11}{'ratio':>8}  (us)")
+    print(f"{'':24}{'n':>9}{'through it':>13}{'kernel':>11}{'identity':>11}{'ratio':>8}  (us)")
     for function, n in CASES:
         x = np.linspace(0, 1, n)
         for name, call, identity in hosts(function, x):
-            alone = kernel_alone(function, x)
+            alone = (function_of_c if name == ANY_SIZE else kernel_alone)(function, x)
             found = timed({"host": call, "kernel": alone, "identity": identity})
             host, kernel, same = (found[key] * 1e6 for key in ("host", "kernel", "identity"))
             ratio = host / (kernel if kernel > 1000 else kernel + same)
             print(
-                f"{function.__name__:11}{name:10}{n:9}{host:13.1f}{kernel:11.1f}{same:11.1f}{ratio:8.2f}",
+                f"{function.__name__:11}{name:13}{n:9}{host:13.1f}{kernel:11.1f}{same:11.1f}{ratio:8.2f}",
                 flush=True,
             )
 

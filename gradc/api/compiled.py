@@ -67,6 +67,7 @@ Function_ = Callable[..., Any]
 Q = ParamSpec("Q")
 S = TypeVar("S")
 _MOST_FORMS, _MOST_SIGNATURES = 32, 1000
+_OUT = frozenset({"out"})
 
 Form: TypeAlias = "Compiled[..., Any]"
 
@@ -358,7 +359,10 @@ class Compiled(
         prepared = self._call(call, made, answer, bound, primals, paths, parts)
         return prepared._replace(
             others=(*prepared.others, *nones),
-            is_quick=quick and len(call.args) == 2 and {*call.given} <= {"out"},
+            is_quick=prepared.is_quick
+            and quick
+            and len(call.args) == 2
+            and {*call.given} <= {"out"},
             static=(prepared.static, tuple(positions)),
         ).with_out(out)
 

@@ -38,6 +38,8 @@ def exact_key(value: Any) -> Any:
         return kind, *map(exact_key, value)
     if kind is float or isinstance(value, np.floating):
         return kind, float(value).hex()
+    if kind is np.ndarray and value.dtype.hasobject is False:
+        return kind, value.dtype.str, value.shape, value.tobytes()
     return kind, value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
@@ -93,9 +94,9 @@ def partials(op: Op, refused: Mapping[int, str] = MappingProxyType({})) -> Calla
             total: Cotangent | None = None
             _refuse(op, refused, site.wanted)
             found = rule(site.results[0], *site.operands, **site.attributes)
-            for tangent, partial in zip(tangents, found, strict=True):
+            for tangent, each in zip(tangents, found, strict=True):
                 if tangent is not None:
-                    total = masks.add(total, tangent.times(partial))
+                    total = masks.add(total, tangent.times(each))
             if total is not None and not op.is_elementwise:
                 total = total.summed(site.attributes["axes"])
             return [total]
@@ -108,8 +109,8 @@ def partials(op: Op, refused: Mapping[int, str] = MappingProxyType({})) -> Calla
                 cotangent = cotangent.moved(unreduced(site.operands[0], site.attributes["axes"]))
             found = rule(site.results[0], *site.operands, **site.attributes)
             return [
-                cotangent.times(partial) if wanted else None
-                for partial, wanted in zip(found, site.wanted, strict=True)
+                cotangent.times(each) if wanted else None
+                for each, wanted in zip(found, site.wanted, strict=True)
             ]
 
         _enter(op, "partials", forward=forward, reverse=reverse, rule=rule, refused=refused)
@@ -153,11 +154,17 @@ def transpose(op: Op, *, among_zeros: bool = False) -> Callable[[Rule], Rule]:
             move = cotangent.spread if among_zeros else cotangent.moved
             if len(site.operands) == 1:
                 return [move(lambda value: rule(value, *site.operands, **site.attributes))]
+            found: dict[Value, list[Value]] = {}
+
+            def part(value: Value, position: int) -> Value:
+                # of many operands each takes its own from what is made for all once
+                if value not in found:
+                    found[value] = rule(value, *site.operands, **site.attributes)
+                return found[value][position]
+
             return [
-                move(lambda value, i=i: rule(value, *site.operands, **site.attributes)[i])  # type: ignore[misc]
-                if wanted
-                else None
-                for i, wanted in enumerate(site.wanted)
+                move(partial(part, position=position)) if wanted else None
+                for position, wanted in enumerate(site.wanted)
             ]
 
         _enter(op, "transpose", forward=_apply_to_tangents, reverse=reverse, rule=rule)

@@ -11,12 +11,13 @@ from gradc.capture.driver import Driver
 from gradc.capture.held.carried import Carries
 from gradc.capture.held.fence import ReadsElements
 from gradc.capture.held.heap import same_parts
+from gradc.capture.held.leaves import ROW
 from gradc.capture.held.nests import take_apart
 from gradc.capture.held.recording import Before, Recording, variables_now
 from gradc.capture.held.truth import truth, truth_value
 from gradc.capture.held.unbound import check_made
 from gradc.capture.held.uniform import NotUniform
-from gradc.capture.items import ROW, Items
+from gradc.capture.items import Items
 from gradc.capture.lists import Indexed, Lists
 from gradc.capture.whole_numbers import Integers, fits_words
 from gradc.control.checkpointing import slots_of
@@ -211,6 +212,7 @@ class Attempt:
             self._step.row_parameters = [index, *parameters]
         if self._items is not None:
             self._step.visited = self._items.visited()
+        self._step.visited = [*self._step.visited, *self._lists.visited()]
         if self._items is not None:
             at: Any = index if self._first == 0 else operate("add", index, self._first)
             self._driver.item = self._items.item(self._given_rows(rows, parameters, index), at)
@@ -259,7 +261,8 @@ class Attempt:
         if not self._indexed and any(slot is not None for slot in flags):
             # it may be left before its last step
             self._indexed, again = True, True
-        for thing in [] if self._items is None else self._items.visited():
+        assert self._step is not None
+        for thing in self._step.visited:
             if isinstance(thing, Tracer):
                 if id(root(thing)) in carries.arrays and not self._live:
                     self._live, self._rows, again = True, None, True

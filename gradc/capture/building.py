@@ -8,12 +8,12 @@ from typing import Any
 from gradc.capture.held.carried import Carries, split
 from gradc.capture.held.heap import ABSENT, set_parts
 from gradc.capture.held.joining import own_memory
+from gradc.capture.held.leaves import ROW
 from gradc.capture.held.nests import Nest, rebuilt, take_apart, take_together
 from gradc.capture.held.recording import Recording
 from gradc.capture.held.slots import Grown, Slot
 from gradc.capture.held.unbound import LEFT_EARLY, say_unbound
 from gradc.capture.held.uniform import NotUniform
-from gradc.capture.items import ROW
 from gradc.control.leaf_types import LeafType, cast_values, leaf_type_of, tracers_of, values_of
 from gradc.tracing import Tracer
 from gradc.tracing.array.operators import operate
@@ -307,7 +307,7 @@ class Built:
                     slot.start, slot.given, slot.after, of_slot[id(slot)]
                 )
             ]
-            return rebuilt(slot.nest, kept)
+            return slot.value(kept)
 
         for name, slot in carries.variables.items():
             variables[name] = value(slot)

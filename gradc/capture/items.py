@@ -7,20 +7,17 @@ import gc
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-import numpy as np
-
-from gradc.capture.held.leaves import common_type, type_of
+from gradc.capture.held.leaves import ROW, common_of, stacked_leaves, type_of
 from gradc.capture.held.nests import LEAF, rebuilt, take_apart
 from gradc.capture.held.uniform import NotUniform
-from gradc.control.leaf_types import LeafType, tracers_of
+from gradc.control.leaf_types import tracers_of
 from gradc.tracing import Tracer
 from gradc.tracing.array.operators import operate
-from gradc.tracing.core.as_tracer import as_tracer, stacked
 from gradc.tracing.core.promote import unify
 from gradc.tracing.core.rows import run_at, window
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
-from gradc.tracing.core.symbolic_size import SymbolicSize, as_integer, as_size
+from gradc.tracing.core.symbolic_size import as_integer, as_size
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.indexing import indexing
 from gradc.tracing.lens.sequences import (
@@ -33,9 +30,6 @@ from gradc.tracing.lens.sequences import (
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
-
-# A row of what is gone through is a part of it, which may be assigned to where it stands only.
-ROW = "a row of what a loop goes through"
 
 
 class Items(Protocol):
@@ -165,30 +159,6 @@ class ListItems:
     def visited(self) -> list[Any]:
         """Return the list."""
         return [self._things]
-
-
-def common_of(leaves: Sequence[Any]) -> LeafType:
-    """Return the type of which numbers or arrays are.
-
-    Raises NotUniform where they have none in common.
-    """
-    found: LeafType | None = type_of(leaves[0])
-    for leaf in leaves[1:]:
-        assert found is not None
-        found = common_type(found, type_of(leaf))
-        if found is None:
-            raise NotUniform("the things it goes through are of different shapes or dtypes")
-    assert found is not None
-    return found
-
-
-def stacked_leaves(leaves: Sequence[Any], leaf_type: LeafType) -> Tracer:
-    """Return an array of numbers or arrays."""
-    if not any(isinstance(leaf, Tracer) and leaf.known is None for leaf in leaves):
-        plain = [leaf.known if isinstance(leaf, Tracer) else leaf for leaf in leaves]
-        if not any(isinstance(leaf, SymbolicSize) for leaf in plain):
-            return as_tracer(np.array(plain, leaf_type.type.dtype.numpy))
-    return stacked(leaves, leaf_type.type.dtype)
 
 
 class Numbered:

@@ -19,6 +19,7 @@ from gradc.capture.held.uniform import NotUniform
 from gradc.capture.items import Items, items_of, iterators_behind
 from gradc.capture.notes import note_rolled, note_unrolled
 from gradc.tracing import NeedsConcreteSize, Tracer
+from gradc.tracing.building.needed import need_number
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
 from gradc.tracing.rewriting.comprehensions import named_for_a_user
@@ -144,6 +145,7 @@ class Loop(_Chooser):
             return
         before.put_back()
         if isinstance(items.count, Tracer):
+            need_number(items.count, "a loop whose steps are not alike")
             raise _cannot(self.site, found)
         what = f"a loop that is not uniform ({named_for_a_user(found.why)})"
         raise NeedsConcreteSize(items.count, what, found.at)
@@ -215,6 +217,7 @@ class WhileLoop(_Chooser):
     def __init__(self, site: Site) -> None:
         self._attempt: Attempt | None = None
         self._goes_on: bool | None = True
+        self._test: Any = None
         self._is_over = False
         super().__init__(site, sys._getframe(1))
 
@@ -224,6 +227,7 @@ class WhileLoop(_Chooser):
             return False
         if self._attempt is not None:
             return self._attempt.asked(test)
+        self._test = test
         self._goes_on = truth(test)
         return bool(self._goes_on)
 
@@ -244,8 +248,11 @@ class WhileLoop(_Chooser):
             if self._goes_on is False:
                 return
             if self._goes_on is None:
+                test = self._test
                 error = yield from self._recorded(before)
                 if error is not None:
+                    if isinstance(test, Tracer):
+                        need_number(test, "a loop whose steps are not alike")
                     raise _cannot(self.site, error)
                 return
             steps += 1

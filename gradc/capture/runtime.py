@@ -18,6 +18,7 @@ from gradc.capture.expressions import (
     negated,
     returned,
 )
+from gradc.capture.held.entries import entries
 from gradc.capture.held.heap import NOTHING
 from gradc.capture.loops import Loop, WhileLoop
 
@@ -36,6 +37,7 @@ __all__ = [
     "decides",
     "either",
     "either_holds",
+    "entries",
     "goes_on",
     "is_builtin",
     "known",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from gradc.native.native import Native, capsule_of
 from gradc.native.needs import needed
 from gradc.runtime.specialize import working
 from gradc_codegen.abi import Signature
-from gradc_codegen.hosts.xla_handler import handler_name, handler_text, keeps_scratch
+from gradc_codegen.hosts.xla_handler import handler_name, handler_text
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import Type, dtype_of
 from gradc_ir.errors import DTypeError, ExportError
@@ -34,7 +33,6 @@ class _Kernel(NamedTuple):
 
     target: str
     results: tuple[Type, ...]
-    scratch: int  # bytes that XLA has to give it
 
 
 class _Call:
@@ -68,15 +66,14 @@ class _Call:
         blas = self.flat.owner.options.blas
         with working():
             plain = Native(self._entry, blas=blas)
-            scratch = plain.worksize()
-            text = handler_text(self.flat.name, self.signature, scratch, sys.platform == "linux")
+            text = handler_text(self.flat.name, self.signature, plain.worksize())
             native = Native(self._entry, blas=blas, more=[text])
         address = native.code.address(handler_name(self.flat.name))
         target = f"gradc_{next(_serial)}_{self.flat.name}"
         capsule = capsule_of(address, "xla._CUSTOM_CALL_TARGET", native.code)
         jax_ffi.register_ffi_target(target, capsule, platform="cpu")
         _registered.append((capsule, native))
-        return _Kernel(target, self.types, 0 if keeps_scratch(scratch) else scratch)
+        return _Kernel(target, self.types)
 
 
 # -- primitives ------------------------------------------------------------------------------------
@@ -110,10 +107,7 @@ def _primitives() -> tuple[Any, Any]:
     def run(flat: Flat, *operands: Any) -> list[Any]:
         found = _call(flat, [jax.typeof(operand) for operand in operands]).kernel
         results = [jax.ShapeDtypeStruct(type_.shape, type_.dtype.numpy) for type_ in found.results]
-        if found.scratch:
-            results.append(jax.ShapeDtypeStruct((found.scratch,), "uint8"))
-        made = jax.ffi.ffi_call(found.target, results)(*operands)
-        return list(made)[: len(found.results)]
+        return list(jax.ffi.ffi_call(found.target, results)(*operands))
 
     def shapes(flat: Flat, *avals: Any) -> list[Any]:
         return [

@@ -13,6 +13,7 @@ from gradc.native.needs import needed
 from gradc.runtime.export import Entry
 from gradc_codegen.abi import C_TYPES, Argument, Order, Signature
 from gradc_codegen.compile_function import Compilation
+from gradc_codegen.hosts.own_scratch import own_scratch_name, own_scratch_text
 from gradc_codegen.interface.c_guard import guard_text, kernel_name
 from gradc_codegen.interface.c_header import Exported, spec_line
 from gradc_codegen.machine.jit import LoadedModule, compile_module
@@ -66,6 +67,24 @@ class Native:
             ctypes.c_int32, *[_ctype(argument) for argument in self.signature.arguments]
         )(self.address)
         made.gradc_code = self.code
+        made.__name__ = self.name
+        return made
+
+    @functools.cached_property
+    def with_scratch(self) -> Any:
+        """The function of ctypes without its last argument: it takes scratch of the process's.
+
+        Its outputs are arrays that nobody has written to, for which it asks for large pages.
+        """
+        code = compile_module(
+            own_scratch_text(self.name, self.signature),
+            addresses={self.name: self.address, f"{self.name}_worksize": self.worksize_address},
+        )
+        types = [_ctype(argument) for argument in self.signature.arguments[:-1]]
+        made: Any = ctypes.CFUNCTYPE(ctypes.c_int32, *types)(
+            code.address(own_scratch_name(self.name))
+        )
+        made.gradc_code = (self.code, code)
         made.__name__ = self.name
         return made
 

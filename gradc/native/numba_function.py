@@ -39,11 +39,7 @@ def numba_function(source: Any, given: Sequence[Any], of: str, options: dict[str
     # tracebacks show the lines, and Numba reads its functions where a file has them
     file = f"<gradc {native.name} at {native.address:#x}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    names: dict[str, Any] = {"np": np, "_kernel": native.ctypes}
-    if signature.sizes:
-        names["_worksize"] = native._worksize
-    else:
-        names["_BYTES"] = native.worksize()
+    names: dict[str, Any] = {"np": np, "_kernel": native.with_scratch}
     for argument in signature.inputs:
         names[f"_as_{argument.identifier}"] = _converter(numba, native.name, argument)
     exec(compile(text, file, "exec"), names)
@@ -53,7 +49,7 @@ def numba_function(source: Any, given: Sequence[Any], of: str, options: dict[str
 
 
 def _text(signature: Signature, name: str) -> str:
-    """Return Python of a function over the kernel: checks, results, scratch, the call."""
+    """Return Python of a function over the kernel: checks, results, the call."""
     lines = [f"def {name}({', '.join(each.identifier for each in signature.inputs)}):"]
     sizes = {size.name: f"_{size.identifier}" for size in signature.sizes}
     checks: list[str] = []
@@ -85,9 +81,7 @@ def _text(signature: Signature, name: str) -> str:
         dtype = "bool_" if argument.type.dtype is DType.BOOL else argument.type.dtype.numpy.name
         lines.append(f"    _out{number} = np.empty(({shape},), np.{dtype})")
         given.append(f"_out{number}.ctypes")
-    bytes_ = f"_worksize({', '.join(given[: len(sizes)])})" if sizes else "_BYTES"
-    lines.append(f"    _work = np.empty({bytes_}, np.uint8)")
-    lines.append(f"    _status = _kernel({', '.join([*given, '_work.ctypes'])})")
+    lines.append(f"    _status = _kernel({', '.join(given)})")
     for status in Status:
         if status in (Status.INDEX, Status.LIMIT):
             lines += [

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from gradc.arguments import flags
 from gradc.arguments.flags import exact_key
 from gradc.calls.outputs import Outputs
@@ -136,9 +138,10 @@ def parts_of(
 ) -> tuple[list[Part], list[tuple[tuple[Any, ...], Any]], bool]:
     """Return the arguments of a function as parts of a call, by their paths in it.
 
-    Also returns the static ones, which must be the same again, and whether all have a path.
+    Also returns the static ones, which must be the same again, and whether a plan may be made: all
+    have a path, and none is a static array, which may have other elements by then.
     """
-    parts, known = [], True
+    parts, known = [], not any(isinstance(value, np.ndarray) for _, value in bound.static)
     for i, (name, structure, span) in enumerate(zip(bound.names, bound.structure, bound.spans)):
         path = paths.get(name)
         known = known and path is not None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from gradc_ir.core.graph import Function, Value
+import numpy as np
+
+from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import Array
 from gradc_ir.interpreter import tape
 from gradc_ir.interpreter.interpret import evaluate
@@ -72,9 +74,26 @@ class Known:
             elif missing := [one for one in node.operands if one not in self._arrays]:
                 waiting += missing
             else:
-                operands = [self._arrays[operand] for operand in node.operands]
+                operands = _inside(node, [self._arrays[operand] for operand in node.operands])
                 self._arrays.update(zip(node.results, evaluate(node, operands, self._symbols)))
         return self._arrays[value]
+
+
+def _inside(node: Node, operands: list[Array]) -> list[Array]:
+    """Return operands with indices that are inside of what they index.
+
+    Where one is outside, the kernel fails, or it is in a branch that is not taken.
+    """
+    if node.op.name not in ("gather", "scatter_set", "scatter_add"):
+        return operands
+    indexed, axes = operands[0], node.attributes["axes"]
+    if not indexed.size:
+        shape = [max(size, 1) for size in indexed.shape]
+        operands = [np.zeros(shape, indexed.dtype), *operands[1:]]
+    first = len(operands) - len(axes)
+    sizes = [operands[0].shape[axis] for axis in axes]
+    indices = [np.clip(x, -size, size - 1) for x, size in zip(operands[first:], sizes)]
+    return [*operands[:first], *indices]
 
 
 def _is_taped(value: Value) -> bool:

@@ -365,6 +365,44 @@ def test_slopes(number: int) -> None:
     np.testing.assert_allclose(found, wanted)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_is_beside_the_largest_exponential(dtype: Any) -> None:
+    rows = np.array([[-3e-309, -40], [-1e-18, -40], [-np.inf, 1e-3], [0, -0.0], [3, -INF]], dtype)
+    wanted = np.array([np.logaddexp(*map(float, row)) for row in rows])
+
+    def logarithms(x):
+        return np.log(np.sum(np.exp(x), axis=1))
+
+    def weighted(x):
+        return gradc.special.logsumexp(x, axis=1, b=np.ones((1, 1), dtype))
+
+    for function in (logarithms, weighted):
+        value = gradc.compile(function)
+        np.testing.assert_allclose(value(rows), wanted, 4 * np.finfo(dtype).eps)
+        assert np.array_equal(value(rows), np.stack([value(row[None])[0] for row in rows]))
+        slopes = gradc.compile(gradc.grad(lambda x, of=function: np.sum(of(x))))(rows)
+        softmax = np.exp(rows.astype(float) - wanted[:, None])
+        np.testing.assert_allclose(slopes, softmax, 4 * np.finfo(dtype).eps)
+
+
+def test_products_begin_with_the_initial_number() -> None:
+    rows = np.array([[1e200, 1e200, 1.0], [INF, 2.0, 3.0], [1e-200, 1e-200, 1e300]])
+    for initial in (1e-200, -0.0, 1e300):
+        for axis in (0, 1):
+            product = gradc.compile(lambda x, i=initial, a=axis: np.prod(x, axis=a, initial=i))
+            with np.errstate(all="ignore"):
+                np.testing.assert_array_equal(
+                    product(rows), np.prod(rows, axis=axis, initial=initial)
+                )
+
+
+def test_logarithms_to_base_two_keep_the_larger_operand() -> None:
+    sum_of_powers = gradc.compile(np.logaddexp2)
+    assert list(sum_of_powers([-1.0, 1000.0, 1.7e308], [-1.0, -1.0, 0.0])) == [0.0, 1000.0, 1.7e308]
+    curvature = gradc.compile(gradc.grad(gradc.grad(np.logaddexp2)))
+    np.testing.assert_allclose(curvature(-1.0, -1.0), np.log(2) / 4)
+
+
 def test_functions_of_scipy() -> None:
     special = pytest.importorskip("scipy.special")
     # a difference is never -0, nor has its root a slope of -inf

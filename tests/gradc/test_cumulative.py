@@ -153,3 +153,23 @@ def test_masked(function: Any, at: Any, wanted: Any) -> None:
 def test_running_sums_of_several_axes_are_an_error() -> None:
     with pytest.raises(GradcError, match="needs axis="):
         gradc.compile(lambda x: np.cumulative_sum(x))(random(2, 2))
+
+
+@pytest.mark.parametrize("name", ["maximum", "fmin", "logaddexp"])
+def test_any_length_is_one_kernel(name: str) -> None:
+    function = getattr(np, name)
+    compiled = gradc.compile(lambda x: function.accumulate(x, axis=-1))
+    for length in (9, 7, 30, 2, 1):
+        x = random(length)
+        x[length // 2] = np.nan
+        np.testing.assert_allclose(compiled(x), function.accumulate(x), rtol=1e-14)
+    assert len(compiled.signatures) <= 3
+    rows = random(3, 12)
+    np.testing.assert_allclose(compiled(rows), function.accumulate(rows, axis=-1), rtol=1e-14)
+
+
+def test_slopes_of_a_fall_from_the_highest_point() -> None:
+    def fall(x):
+        return np.max(np.maximum.accumulate(x) - x)
+
+    check_grads(fall, (random(40),), order=2)

@@ -153,7 +153,7 @@ def test_a_function_that_is_not_supported_says_why_and_what_to_write() -> None:
               return np.sum(np.unique(x) ** 2)
                             ^^^^^^^^^^^^
           the shape of the result would depend on values
-          help: compute it outside of the function and pass the result in; groups of a known number are np.bincount(i, minlength=n)
+          help: make the argument static, gradc.compile(static=…), or capture the array by name; groups of a known number are np.bincount(i, minlength=n)
         """,  # noqa: E501
         line_of(kinds, 1),
     )

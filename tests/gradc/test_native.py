@@ -34,6 +34,14 @@ def test_a_function_of_ctypes() -> None:
     assert kernel.spec == "rosen_vg(x: f64[n], a: f64) -> (y: f64, g_x: f64[n], g_a: f64)"
 
 
+def test_a_function_with_scratch_of_its_own() -> None:
+    f = gradc.compile(lambda x: np.sort(x)[::-1], spec="x: f64[n]")
+    for count in (5, 600_000, 7000):  # on the stack, and taken from what the process has
+        x, y = np.sin(np.arange(float(count))), np.empty(count)
+        assert f.native().with_scratch(count, x.ctypes, y.ctypes) == 0
+        assert y.tobytes() == np.sort(x)[::-1].tobytes()
+
+
 def test_capsules_and_addresses() -> None:
     compiled = gradc.compile(lambda x: x * x, spec="x: f64")
     assert compiled.address == compiled.address

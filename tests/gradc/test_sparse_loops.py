@@ -130,6 +130,56 @@ def sums(x: Any) -> Any:
     return np.concatenate([other, [total]])
 
 
+def upwind(x: Any) -> Any:
+    out = np.zeros(len(x))
+    for k in range(1, len(x) - 1):
+        if x[k] > 1:
+            out[k] = x[k] * (x[k] - x[k - 1])
+        elif x[k] > 0.7:
+            out[k] = x[k] * (x[k + 1] - x[k])
+        else:
+            out[k] = 1.0
+    return out
+
+
+def neighbours(x: Any) -> Any:
+    """Return Broyden's tridiagonal function, whose ends have one neighbour."""
+    out = np.zeros(len(x))
+    for k in range(len(x)):
+        out[k] = (3 - 2 * x[k]) * x[k] + 1
+        if k > 0:
+            out[k] -= x[k - 1]
+        if k < len(x) - 1:
+            out[k] -= 2 * x[k + 1]
+    return out
+
+
+def put_and_added(x: Any) -> Any:
+    out = np.zeros(len(x))
+    for k in range(1, len(x) - 1):
+        out[k] = x[k] ** 2
+        out[k] -= x[k - 1] * x[k]
+        if x[k] > 1:
+            out[k] += x[k + 1] ** 2
+    return out
+
+
+def springs(x: Any) -> Any:
+    """Return forces on both ends, and at some steps on a place that is given."""
+    out = np.zeros(len(x))
+    for k in range(len(x)):
+        if k + 1 < len(x):
+            force = x[k] - x[k + 1] ** 2
+            if force > 0:
+                out[k] -= force
+                out[k + 1] += force
+            else:
+                out[k] += force * x[k]
+        if k < 59 and AT[k] > 7:
+            out[AT[k]] -= x[AT[k] + 30] * x[k]
+    return out
+
+
 def is_by_terms(compiled: Any) -> bool:
     plans = [plan for plans in compiled._plans._plans.values() for plan in plans]
     return all(plan.making.passes is None for plan in plans)
@@ -137,7 +187,10 @@ def is_by_terms(compiled: Any) -> bool:
 
 @pytest.mark.parametrize(
     "function",
-    [each, over_values, added, rows, two, fluxes, in_pairs, columns, windows, in_two_loops, sums],
+    [
+        *[each, over_values, added, rows, two, fluxes, in_pairs, columns, windows, in_two_loops],
+        *[sums, upwind, springs, neighbours, put_and_added],
+    ],
 )
 def test_loops_that_only_write_go_by_terms(function: Any) -> None:
     compiled = gradc.compile(function)
@@ -183,7 +236,17 @@ def of_pairs(x: Any) -> Any:
     return total
 
 
-@pytest.mark.parametrize("function", [chained, of_pairs])
+def of_those_near(x: Any) -> Any:
+    total = 0.0
+    for i in range(1, 8):
+        for j in range(i):
+            far = (x[i] - x[j]) ** 2
+            if far < 0.1:
+                total += (0.1 - far) ** 2
+    return total
+
+
+@pytest.mark.parametrize("function", [chained, of_pairs, of_those_near])
 def test_hessians_of_sums_in_loops_go_by_terms(function: Any) -> None:
     compiled = gradc.compile(function)
     values = compiled.hessian_values(POINT)
@@ -201,18 +264,6 @@ def test_other_sizes_have_the_same_bits() -> None:
         assert_same_bits(
             compiled.jacobian_values(POINT[:size]), compiled.jacobian(POINT[:size])[at]
         )
-
-
-def neighbours(x: Any) -> Any:
-    """Return Broyden's tridiagonal function, whose ends have one neighbour."""
-    out = np.zeros(len(x))
-    for k in range(len(x)):
-        out[k] = (3 - 2 * x[k]) * x[k] + 1
-        if k > 0:
-            out[k] -= x[k - 1]
-        if k < len(x) - 1:
-            out[k] -= 2 * x[k + 1]
-    return out
 
 
 def by_value(x: Any) -> Any:

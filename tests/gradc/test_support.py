@@ -42,7 +42,7 @@ def test_the_screen_of_text() -> None:
                 u = np.unique(x)
                     ^^^^^^^^^^^^
             the shape of the result would depend on values
-            help: compute it outside of the function and pass the result in; groups of a known number are np.bincount(i, minlength=n)
+            help: make the argument static, gradc.compile(static=…), or capture the array by name; groups of a known number are np.bincount(i, minlength=n)
 
         2. TraceError: a traced value was used as a key of a dict or an element of a set
             test_support.py:2 in loss
@@ -56,7 +56,7 @@ def test_the_screen_of_text() -> None:
                 return np.sum(np.floor(w)) + k * np.unique(w)[0]
                                                  ^^^^^^^^^^^^
             the shape of the result would depend on values
-            help: compute it outside of the function and pass the result in; groups of a known number are np.bincount(i, minlength=n)
+            help: make the argument static, gradc.compile(static=…), or capture the array by name; groups of a known number are np.bincount(i, minlength=n)
 
         4. NoGradientError: floor has no derivative rule
             test_support.py:3 in loss

@@ -373,3 +373,13 @@ def test_a_check_that_would_check_nothing_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         check()
+
+
+def test_rows_of_a_loop_of_numbers_keep_their_digits() -> None:
+    """Joined with others they lost them, and right derivatives were found to be wrong."""
+
+    def products(x):
+        rows = gradc.scan(lambda last, row: (last * row, last * row), x[0], x[1:])[1]
+        return np.concatenate([x[:1], rows])
+
+    testing.check_grads(products, (np.array([0.5, -1.5, 2.0, 0.25]),), order=1)

@@ -27,6 +27,7 @@ for module in (
     "renamed_objects",
     "shared_objects",
     "statements",
+    "tables",
 ):
     importlib.import_module(f"tests.written_loops.{module}")
 # Which of two costs is less turns on rounding once both are at their minimum: plain NumPy moves by
@@ -34,6 +35,7 @@ for module in (
 TOLERANCES = {"levenberg_marquardt": 1e-7}
 # What these programs of scopes are refused for, with the line.
 REFUSED = {
+    "arrays_by_what_is_computed_and_assigned_to": "another name for an array: copy it first",
     "deleted_is_unbound": "y has no value of one kind after the if of line",
     "finally_runs": "changes what log holds",
     "list_returned_by_a_step": "changed that has one more name in one case of a branch",

@@ -228,3 +228,26 @@ def test_code_of_numbers_stays() -> None:
         x = builder.param(0, Type(DType.F64, ()))
         function = builder.function("f", [x], [build.sin(x) * build.cos(x)])
     assert TakeApart()(function) is function
+
+
+@pytest.mark.parametrize(("rows", "axis"), [(100, 0), (30, 0), (100, 1), (30, 2)])
+def test_many_elements_are_picked_and_added_together(rows: int, axis: int) -> None:
+    """However many places there are, a component of a point is one array."""
+    shape = [4, 3]
+    shape.insert(axis, rows)
+    pairs = np.array(np.triu_indices(30, 1)) - rows * (axis == 1)
+
+    with Builder() as builder:
+        x = builder.param(0, Type(DType.F64, tuple(shape)))
+        i, j = map(build.constant, pairs)
+        apart = build.sub(build.gather(x, [i], (axis,)), build.gather(x, [j], (axis,)))
+        lengths = build.reduce_sum(build.mul(apart, apart), (2,))
+        spread = build.broadcast(lengths, apart.type.shape, (0, 1))
+        forces = build.mul(apart, spread)
+        added = build.scatter_add(build.zeros_like(x), forces, [i], (axis,))
+        function = builder.function("f", [x], [lengths, added], ["x"])
+    made = taken_apart(function)
+    assert len(made.nodes) < 500
+    points = np.random.default_rng(axis).normal(size=shape)
+    for found, wanted in zip(interpret(made, [points]), interpret(function, [points])):
+        assert_same_bits(found, wanted)

@@ -130,7 +130,7 @@ def callable_text(name: str, form: Form, signature: Signature, own: int) -> str:
         f"{DECLARATIONS}\n"
         f'define {form.returns} @"{callable_name(name)}"({form.parameters}) {{\nentry:\n'
         f"{start}\n  br i1 {fits}, label %fits, label %refused\nfits:\n"
-        f"{with_scratch('%bytes', call, 'scratch')}"
+        f"{with_scratch('%bytes', call)}"
         f"  %ok = icmp eq i32 %status, 0\n{end}refused:\n  ret {refused}\n}}\n"
     )
 

@@ -8,6 +8,7 @@ later version with another layout, the call is an error and nothing is read.
 from __future__ import annotations
 
 from gradc_codegen.abi import STATUS_MEANING, Argument, Signature, Status
+from gradc_codegen.hosts.scratch import DECLARATIONS, LARGE, fresh, with_scratch
 from gradc_codegen.text.c_text import c_text_constant
 
 # Offsets in bytes, of version 0 of the interface. The arguments and results lie inside of the
@@ -23,11 +24,6 @@ _API_VERSION = 32
 _EXTENSION_TYPE, _METADATA_TYPE, _METADATA = 8, 1, 24
 _METADATA_VERSION, _METADATA_TRAITS = 24, 32
 _INVALID_ARGUMENT, _UNIMPLEMENTED = 3, 12
-# Memory of XLA's is new at each call, and every page of it is made when it is first written to.
-# From so many bytes on NumPy asks Linux for pages of 2 MB, for arrays of its own.
-_LARGE, _PAGE, _HUGE_PAGES = 1 << 22, 4096, 14
-# so much scratch is kept between calls; what needs more is given it by XLA
-_MOST_KEPT = 1 << 26
 
 
 def handler_name(name: str) -> str:
@@ -35,20 +31,13 @@ def handler_name(name: str) -> str:
     return f"{name}_xla"
 
 
-def keeps_scratch(scratch: int) -> bool:
-    """Whether a handler whose kernel needs so many bytes of scratch has them itself."""
-    return scratch <= _MOST_KEPT
-
-
-def handler_text(name: str, signature: Signature, scratch: int, is_linux: bool) -> str:
+def handler_text(name: str, signature: Signature, scratch: int) -> str:
     """Return the LLVM text of the handler, for the module that defines the C function ``name``.
 
     Its buffers are the inputs and the outputs of the function, which has no sizes, in the order of
-    C. Scratch of so many bytes is the handler's: a call takes what the last one has left, if no
-    other call has it, and leaves it in turn. Where that is too much to keep, it is one result more.
+    C. Scratch of so many bytes is the handler's. Memory of XLA's for results is new at each call.
     """
-    has_scratch = not keeps_scratch(scratch)
-    inputs, outputs = len(signature.inputs), len(signature.outputs) + has_scratch
+    inputs, outputs = len(signature.inputs), len(signature.outputs)
     lines: list[str] = []
     values: list[str] = []
     places = [_buffer(lines, "arguments", position) for position in range(inputs)]
@@ -59,19 +48,17 @@ def handler_text(name: str, signature: Signature, scratch: int, is_linux: bool) 
         values.append(f"{argument.llvm} {place}.{'number' if argument.by_value else 'data'}")
     places += [_buffer(lines, "results", position) for position in range(outputs)]
     values += [f"ptr {place}.data" for place in places[inputs:]]
-    kept = _Kept(scratch, is_linux) if scratch and not has_scratch else None
-    if not has_scratch:
-        values.append("ptr %scratch" if kept else "ptr null")
-    sizes = [_bytes(argument) for argument in signature.outputs]
     advised = "".join(
-        _advised(f"{place}.data", size)
-        for place, size in zip(places[inputs:], [*sizes, *[scratch] * has_scratch])
-        if is_linux and size >= _LARGE
+        fresh(f"{place}.data", str(size))
+        for place, size in zip(places[inputs:], map(_bytes, signature.outputs))
+        if size >= LARGE
     )
-    if kept:
-        advised += kept.taken
-    declared = "declare i32 @madvise(ptr, i64, i32)\n" if "@madvise" in advised else ""
-    declared += kept.declared if kept else ""
+
+    def called(given: str) -> str:
+        return f'call i32 @"{name}"({", ".join([*values, f"ptr {given}"])})'
+
+    calls = with_scratch(str(scratch), called) if scratch else f"  %status = {called('null')}\n"
+    declared = DECLARATIONS if scratch or advised else ""
     types = ", ".join(argument.llvm for argument in signature.arguments)
     fits = "true"
     for number, flag in enumerate([f"{place}.fits" for place in places]):
@@ -176,8 +163,7 @@ buffers:
 {buffers}
   br i1 {fits}, label %call, label %refuse
 call:
-{"".join(numbers)}{advised}  %status = call i32 @"{name}"({", ".join(values)})
-{kept.left if kept else ""}  switch i32 %status, label %done [
+{"".join(numbers)}{advised}{calls}  switch i32 %status, label %done [
 {cases}
   ]
 done:
@@ -190,51 +176,10 @@ refuse:
 """
 
 
-class _Kept:
-    """The text of what a handler does about scratch of its own."""
-
-    declared = """\
-declare ptr @malloc(i64)
-declare void @free(ptr)
-@xla.kept = internal global ptr null
-"""
-    # another call may have left some in the meantime
-    left = """\
-  %more = atomicrmw xchg ptr @xla.kept, ptr %scratch acq_rel
-  call void @free(ptr %more)
-"""
-
-    def __init__(self, scratch: int, is_linux: bool) -> None:
-        advised = _advised("%new", scratch) if is_linux and scratch >= _LARGE else ""
-        # without memory the kernel says so
-        self.taken = f"""\
-  %kept = atomicrmw xchg ptr @xla.kept, ptr null acq_rel
-  %none = icmp eq ptr %kept, null
-  br i1 %none, label %take, label %have
-take:
-  %new = call ptr @malloc(i64 {scratch})
-{advised}  br label %have
-have:
-  %scratch = phi ptr [ %kept, %call ], [ %new, %take ]
-"""
-
-
 def _bytes(argument: Argument) -> int:
     """Return how many bytes an array has, whose sizes are numbers."""
     count = argument.type.count if argument.type is not None else 0
     return count * argument.type.dtype.bytes if argument.type and isinstance(count, int) else 0
-
-
-def _advised(data: str, size: int) -> str:
-    """Return the text that asks for large pages from the first whole page of an array on."""
-    return f"""\
-  {data}.number = ptrtoint ptr {data} to i64
-  {data}.less = sub i64 0, {data}.number
-  {data}.gap = and i64 {data}.less, {_PAGE - 1}
-  {data}.pages = getelementptr i8, ptr {data}, i64 {data}.gap
-  {data}.length = sub i64 {size}, {data}.gap
-  {data}.advised = call i32 @madvise(ptr {data}.pages, i64 {data}.length, i32 {_HUGE_PAGES})
-"""
 
 
 def _buffer(lines: list[str], table: str, position: int) -> str:

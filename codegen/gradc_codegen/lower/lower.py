@@ -257,7 +257,7 @@ class FunctionLowering:
         running = []
         for statement in loop.reductions:
             state = self._plan.accumulators[statement]
-            made = Running(self.elements, state, self._own, chunk_at)
+            made = Running(self.elements, state, self._own, chunk_at, not loop.has_parts)
             made.begin()
             running.append(made)
             self.running[statement] = made

@@ -78,10 +78,10 @@ class Parts:
         """
         writer, elements = self._outer.writer, self._outer.elements
         loop = next(reversed(self._outer.indices), None)
-        strips = loop is not None and loop.strip > 0
+        strips = part.strip > 0
         masked = writer.mask is not None
         if loop is not None and strips and isinstance(loop.size, int):
-            masked = masked and loop.size % loop.strip != 0
+            masked = masked and loop.size % part.strip != 0
         kind = _Kind(part.number, masked, strips)
         if kind not in self._written:
             self._written[kind] = f"{name}.rest" if masked else name
@@ -105,7 +105,7 @@ class Parts:
         # straight code in lanes is a call of each function: it compiles in a third of the time
         straight = kind.strips and all(isinstance(item, Statement) for item in part.body)
         writer.runs_often = outer.in_loop
-        writer.inlines = not straight and functions_in(part.body) <= MOST_INLINED
+        writer.inlines = not straight and functions_in(part.body, part.strip) <= MOST_INLINED
         lanes = next((loop for loop, index in indices.items() if isinstance(index, Lane)), None)
         if lanes is None:
             made.body_of(part.body)
@@ -132,10 +132,10 @@ class Parts:
             made.elements.offset = offset
             index = Lane(writer.add(first.origin, offset), "1")
             left = writer.subtract(_COUNT, offset) if kind.masked else None
-            self._block(made, part, loop, index, loop.strip, left)
+            self._block(made, part, loop, index, part.strip, left)
 
         mark = writer.module.keep_plain()
-        writer.loop("0", _COUNT, strip, loop.strip, runs=True, mark=mark)
+        writer.loop("0", _COUNT, strip, part.strip, runs=True, mark=mark)
 
     def _block(
         self, made: Lowering, part: Part, loop: Loop, index: str, lanes: int, left: str | None
@@ -147,5 +147,5 @@ class Parts:
             made.body_of(part.body)
             made.rows.flush()
             made.elements.horizontal.flush()
-            if loop.strip and left is None:
+            if part.strip and left is None:
                 fetch_ahead(made.elements, index, loop.block)

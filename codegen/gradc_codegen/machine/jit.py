@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from gradc_codegen.cache import objects
+from gradc_codegen.hosts import scratch
 from gradc_codegen.libraries import blas_threads, routines, scipy_pointers
 from gradc_codegen.machine import elf_loader
 from gradc_codegen.machine.symbol_names import names_of
@@ -260,6 +261,14 @@ def pool_of_threads() -> LoadedModule:
     return loaded
 
 
+@functools.cache
+def _scratch_of_hosts() -> LoadedModule:
+    """Return what takes and leaves scratch for hosts that give none."""
+    loaded = kept_module(scratch.memory_text())
+    _kept.append(loaded)
+    return loaded
+
+
 # routines and functions that any number of kernels call
 _kept: list[LoadedModule] = []
 
@@ -278,6 +287,7 @@ _PROVIDERS: dict[re.Pattern[bytes], Callable[[str], int]] = {
     routines.SYMBOL: _routine,
     scipy_pointers.SYMBOL: scipy_pointers.address,
     _RUN: lambda symbol: pool_of_threads().address(pool.OWN),
+    scratch.SYMBOL: lambda symbol: _scratch_of_hosts().address(symbol),
     _FORMULA: lambda symbol: _formula(symbol).address("formula"),
     _SHARED: _shared_address,
     _WHOLE: _whole_address,

@@ -56,6 +56,7 @@ class Statement:
     loops: those around it, outermost first, each with the dim it is.
     shared: how many of its loops, the outermost ones, all its readers are in.
     sums_rows: whether it sums the rows of a matrix that nothing else reads, see ``schedule``.
+    is_rare: whether it is a rare sum, or read by such alone.
     """
 
     number: int
@@ -80,6 +81,7 @@ class Statement:
     part: int = 0
     position: int = 0
     sums_rows: bool = False
+    is_rare: bool = False
     bundle: tuple[Statement, ...] = ()
     # used while scheduling
     scope: int = 0
@@ -142,7 +144,6 @@ class Loop:
     Parameters
     ----------
     block: how many iterations run at once, as lanes.
-    strip: of a body in parts, how many of these a part runs at once, in a loop of its own; or 0.
     reductions: the statements that join their elements over it.
     staged: arrays that are transposed, block by block, so that lanes lie side by side.
     is_divided: whether its iterations are those of tasks.
@@ -153,7 +154,6 @@ class Loop:
     size: Size
     body: list[Item] = field(default_factory=list)
     block: int = 1
-    strip: int = 0
     reductions: list[Statement] = field(default_factory=list)
     staged: list[Staged] = field(default_factory=list)
     part: int = 0
@@ -166,9 +166,12 @@ class Loop:
         return self.enclosing if self.is_divided else self.part
 
     @property
-    def width(self) -> int:
-        """How many iterations one vector is of."""
-        return self.strip or self.block
+    def has_parts(self) -> bool:
+        """Whether some items of its body are in functions of their own."""
+        return any(
+            isinstance(item, Part) or (isinstance(item, Loop) and item.has_parts)
+            for item in self.body
+        )
 
 
 class Items(Loop):
@@ -186,10 +189,16 @@ class Items(Loop):
 
 @dataclass(eq=False)
 class Part:
-    """A run of items that becomes a function of its own, because there are so many."""
+    """A run of items that becomes a function of its own, because there are so many.
+
+    Parameters
+    ----------
+    strip: how many iterations of the block around it runs at once, in a loop of its own; 0 for all.
+    """
 
     number: int
     body: list[Item]
+    strip: int = 0
 
 
 class Tasks(Part):
@@ -231,6 +240,15 @@ def tasks_of(body: Sequence[Item]) -> Iterator[Tasks]:
             yield item
         elif isinstance(item, Part):
             yield from tasks_of(item.body)
+
+
+def parts_of(body: Sequence[Item]) -> Iterator[Part]:
+    """Return all parts of a nest."""
+    for item in body:
+        if not isinstance(item, Statement):
+            yield from parts_of(item.body)
+        if isinstance(item, Part):
+            yield item
 
 
 def loops_of(body: Sequence[Item]) -> Iterator[Loop]:
@@ -303,15 +321,15 @@ class _Printer:
         for item in body:
             if isinstance(item, Loop):
                 block = f" by {item.block}" if item.block != 1 else ""
-                strip = f", {item.strip} at once" if item.strip else ""
-                yield f"{indent}for {item.name} in {item.size}{block}{strip}:", ()
+                yield f"{indent}for {item.name} in {item.size}{block}:", ()
                 for value, axis in item.staged:
                     at = [item.name if i == axis else ":" for i in range(value.type.rank)]
                     yield f"{indent}  transpose {self._names[value]}[{','.join(at)}]", ()
                 yield from self._body(item.body, indent + "  ")
             elif isinstance(item, Part):
                 kind = "tasks" if isinstance(item, Tasks) else "part"
-                yield f"{indent}{kind} {item.number}:", ()
+                strip = f", {item.strip} at once" if item.strip else ""
+                yield f"{indent}{kind} {item.number}{strip}:", ()
                 yield from self._body(item.body, indent + "  ")
             else:
                 places = self._nest.function.locations.get(item.node, ())

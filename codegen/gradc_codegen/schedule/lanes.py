@@ -118,10 +118,13 @@ def dim_of(statement: Statement, loop: Loop) -> int:
     return next(dim for around, dim in statement.loops if around is loop)
 
 
-def functions_in(body: Sequence[Item]) -> float:
-    """Return how many functions of eight numbers items compute, loops inside and parts aside."""
+def functions_in(body: Sequence[Item], strip: int = 0) -> float:
+    """Return how many functions of eight numbers items compute, loops inside and parts aside.
+
+    ``strip``: how many iterations they run for at once, if not for a block.
+    """
     first = next(statements_of(body), None)
-    block = max((around.width for around, _ in first.loops), default=1) if first else 1
+    block = strip or (max((around.block for around, _ in first.loops), default=1) if first else 1)
     own = (item for item in body if isinstance(item, Statement))
     return functions_among(own) * max(1, block / VECTOR)
 

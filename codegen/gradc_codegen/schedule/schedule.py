@@ -19,6 +19,7 @@ from gradc_codegen.schedule.cost import joins_in_groups
 from gradc_codegen.schedule.in_place import overwriting
 from gradc_codegen.schedule.lane_costs import LaneCosts
 from gradc_codegen.schedule.lanes import spread
+from gradc_codegen.schedule.rare import mark_rare, rare_apart
 from gradc_codegen.schedule.statements import StatementBuilder
 from gradc_codegen.schedule.straight.outline import cut
 from gradc_codegen.schedule.straight.side_by_side import bundled
@@ -58,6 +59,7 @@ def _scheduled(
     order = overwriting(function, granted, made.links)
     statements = StatementBuilder(function, order, choices).statements
     _mark_sums_of_rows(statements)
+    mark_rare(statements)
     body = _Scheduler(choices).arrange(statements, 0, 0)
     if choices.joins_functions:
         body = bundled(body)
@@ -110,7 +112,7 @@ class _Scheduler:
             if slot:
                 items += self.arrange(slot, depth, peeled + 1)
             if phase < count and loops[phase]:
-                items.append(self._loop(loops[phase], depth))
+                items += [self._loop(each, depth) for each in rare_apart(loops[phase])]
         return items
 
     def _enter(self, statements: list[Statement]) -> None:

@@ -19,6 +19,7 @@ from gradc_codegen.nest.loop_nest import (
     Statement,
     StatementKind,
     loops_of,
+    parts_of,
     statements_of,
     tasks_of,
 )
@@ -199,6 +200,7 @@ def _find_kept(
 
 def _place_accumulators(nest: LoopNest, made: Plan, times: Lifetimes) -> list[Buffer]:
     buffers: list[Buffer] = []
+    strips = {part.number: part.strip for part in parts_of(nest.body)}
 
     def visit(body: list[Item], on_stack: int, block: int) -> None:
         for item in body:
@@ -218,8 +220,9 @@ def _place_accumulators(nest: LoopNest, made: Plan, times: Lifetimes) -> list[Bu
         # the dim that lanes run along is the last one, so that they are side by side
         inside = sorted(statement.loops[end + 1 :], key=lambda pair: pair[0].block)
         inner = tuple(dim for _, dim in inside)
+        along = strips.get(statement.part, 0) or loop.block
         made.accumulators[statement] = state = Accumulator(
-            statement, inner, joins_in_groups(statement), block, loop.width, tree_levels(statement)
+            statement, inner, joins_in_groups(statement), block, along, tree_levels(statement)
         )
         dtype = statement.value.type.dtype
         needed = times.of_loop(loop)

@@ -23,9 +23,9 @@ class Lifetimes:
         self._count = 0
         self._numbers: dict[Statement, int] = {}
         self._loops: dict[Loop, Span] = {}
-        self._number(nest.body, False, False)
+        self._number(nest.body, False)
 
-    def _number(self, body: Sequence[Item], in_strips: bool, at_once: bool) -> None:
+    def _number(self, body: Sequence[Item], at_once: bool) -> None:
         """Number the items of a body; those of a part that runs in strips get one number."""
         for item in body:
             if isinstance(item, Statement):
@@ -33,11 +33,12 @@ class Lifetimes:
                 self._numbers[item] = self._count
             elif isinstance(item, Loop):
                 first = self._count + (not at_once)
-                self._number(item.body, item.strip > 0, at_once)
+                self._number(item.body, at_once)
                 self._loops[item] = Span(first, self._count)
             else:
-                self._count += in_strips
-                self._number(item.body, False, at_once or in_strips)
+                in_strips = item.strip > 0
+                self._count += in_strips and not at_once
+                self._number(item.body, at_once or in_strips)
 
     def of_loop(self, loop: Loop) -> Span:
         """Return when a loop runs."""

@@ -9,8 +9,6 @@ little time for that is left as it is: nothing of such a kernel changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from gradc_codegen.nest.loop_nest import (
     Item,
     Items,
@@ -21,6 +19,7 @@ from gradc_codegen.nest.loop_nest import (
     StatementKind,
     Tasks,
     loops_of,
+    parts_of,
     statements_of,
 )
 from gradc_codegen.nest.strips import STRIPS
@@ -60,7 +59,7 @@ def divide(nest: LoopNest) -> list[Division]:
 class _Divider:
     def __init__(self, nest: LoopNest) -> None:
         self._nest = nest
-        self._count = max((part.number for part in _parts(nest.body)), default=0)
+        self._count = max((part.number for part in parts_of(nest.body)), default=0)
 
     def divide(self, body: list[Item], part: int) -> list[Division]:
         """Divide what stands in a body, of the kernel or of a part of it."""
@@ -91,14 +90,6 @@ class _Divider:
                 for inner in self._nest.bodies.get(item.node, ()):
                     found += divide(inner)
         return found
-
-
-def _parts(body: Sequence[Item]) -> Iterator[Part]:
-    for item in body:
-        if not isinstance(item, Statement):
-            yield from _parts(item.body)
-        if isinstance(item, Part):
-            yield item
 
 
 def _mark(tasks: Tasks, part: int) -> None:

@@ -5,6 +5,6 @@ The axis is part of the graph, not a loop around it: every op gets one more axis
 the operands that vary from point to point.
 """
 
-from gradc.autodiff.batching.batch import batch, batch_each
+from gradc.autodiff.batching.batch import at_points, batch, batch_each
 
-__all__ = ["batch", "batch_each"]
+__all__ = ["at_points", "batch", "batch_each"]

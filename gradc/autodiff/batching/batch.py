@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradc.autodiff.batching import branches, foreign, index, linalg, loops, shape
-from gradc.autodiff.batching.points import Points, Rule, ValueRule, all_vary, elementwise
+from gradc.autodiff.batching.points import Mapped, Points, Rule, ValueRule, all_vary, elementwise
 from gradc.autodiff.batching.varying import Varying
 from gradc_ir.build import Builder
-from gradc_ir.core.graph import Function
+from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.op import Op
 from gradc_ir.core.sizes import Size
 from gradc_ir.errors import TraceError
@@ -86,3 +86,23 @@ def batch_each(
             location=function.location,
         )
     return made, flags
+
+
+def at_points(
+    function: Function, shared: Sequence[Value], rows: Sequence[Value], size: Size
+) -> list[Value]:
+    """Build a function at points here, and return its results, each with the leading axis.
+
+    Parameters
+    ----------
+    function: of one point.
+    shared: its first operands, the same for all points.
+    rows: those with a leading axis of points.
+    size: how many points.
+
+    Both branches are run where points do not agree, whether or not there is a point that takes one:
+    an axis that is indexed in a branch has an element.
+    """
+    points = Points(size, None, rule_of, Varying(), both=True)
+    operands = [*(Mapped(x, False) for x in shared), *(Mapped(x, True) for x in rows)]
+    return points.spread_all(points.run(function, operands))

@@ -47,13 +47,14 @@ def _cond_by_point(
 ) -> Sequence[Mapped]:
     """Both branches, each at work for the points that take it; then each point's own result.
 
-    A branch that may fail, or has a loop, runs only if a point takes it.
+    A branch that may fail, or has a loop, runs only if a point takes it, where that matters.
     """
     sides = []
     for name, chosen in (("then", pred), ("otherwise", build.logical_not(pred))):
         taking = points.masked(points.both(chosen))
         body: Function = node.attributes[name]
-        run = _run_if_any if points.varying.may_fail(body) else _run
+        is_careful = not points.runs_both and points.varying.may_fail(body)
+        run = _run_if_any if is_careful else _run
         sides.append([(value, taking.base(value)) for value in run(taking, body, operands)])
     results = []
     for (x, base_of_x), (y, base_of_y) in zip(*sides, strict=True):

@@ -1,8 +1,9 @@
 """Batching of gather and scatter: where indices vary, the point is one more index.
 
-For points that are not at work an index that varies is 0. Some point is at work, and reads or
-writes at indices of the same shape, so an axis without a place 0 is an error in any case. An index
-that does not vary is the index of a point at work.
+For points that are not at work an index that varies is 0, unless it surely is inside. Some point is
+at work, and reads or writes at indices of the same shape, so an axis without a place 0 is an error
+in any case. An index that does not vary is the index of a point at work. Where branches run that no
+point takes, it is like the others.
 """
 
 from __future__ import annotations
@@ -13,14 +14,16 @@ from gradc.autodiff.batching.points import Mapped, Points, ValueRule
 from gradc.autodiff.batching.shape import shifted
 from gradc_ir import build
 from gradc_ir.core.graph import Node, Value
+from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import Axes
 from gradc_ir.graphs.rearrange import scalar_constant
+from gradc_ir.ranges.knowledge import is_within
 
 
 def _gather(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:
     x, *indices = operands
     axes: Axes = node.attributes["axes"]
-    if not any(index.varies for index in indices):
+    if _are_shared(points, indices, _sizes(node.operands[0], axes)):
         # the axis of points comes after the index axes: move it to the front
         taken = build.gather(x.value, [index.value for index in indices], shifted(axes))
         rank = indices[0].value.type.rank
@@ -28,8 +31,8 @@ def _gather(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Valu
         return [build.transpose(taken, (rank, *rest))]
     if not x.varies:
         source, indices, axes = _picked(x.value, indices, axes)
-        return [build.gather(source, _harmless(points, indices), axes)]
-    spread = _harmless(points, indices)
+        return [build.gather(source, _harmless(points, indices, _sizes(source, axes)), axes)]
+    spread = _harmless(points, indices, _sizes(node.operands[0], axes))
     return [build.gather(x.value, [_places(points, spread), *spread], (0, *shifted(axes)))]
 
 
@@ -56,10 +59,11 @@ def _picked(x: Value, indices: Sequence[Mapped], axes: Axes) -> tuple[Value, lis
 def _scatter(points: Points, node: Node, operands: list[Mapped]) -> Sequence[Value]:
     x, part = points.spread_all(operands[:2])
     indices = operands[2:]
+    sizes = _sizes(node.operands[0], node.attributes["axes"])
     axes = shifted(node.attributes["axes"])
     axis = 0
-    if any(index.varies for index in indices):
-        places = _harmless(points, indices)
+    if not _are_shared(points, indices, sizes):
+        places = _harmless(points, indices, sizes)
         places, axes = [_places(points, places), *places], (0, *axes)
     else:
         places = [index.value for index in indices]
@@ -80,11 +84,32 @@ def _nothing(node: Node, x: Value, places: list[Value], axes: Axes) -> Value | f
     return -0.0 if x.type.dtype.is_float else 0
 
 
-def _harmless(points: Points, indices: Sequence[Mapped]) -> list[Value]:
+def _harmless(points: Points, indices: Sequence[Mapped], sizes: Sequence[Size]) -> list[Value]:
+    """Return indices of axes of these sizes; 0 of points not at work, if they may be outside."""
     return [
-        points.at_work(points.spread(*index), 0) if index.varies else points.spread(*index)
-        for index in indices
+        points.spread(*index)
+        if _is_inside(index.value, size) or not (index.varies or points.runs_both)
+        else points.at_work(points.spread(*index), 0)
+        for index, size in zip(indices, sizes)
     ]
+
+
+def _is_inside(index: Value, size: Size) -> bool:
+    """Whether an index surely is one of an axis."""
+    return isinstance(size, int) and is_within(index, -size, size - 1)
+
+
+def _sizes(x: Value, axes: Axes) -> list[Size]:
+    return [x.type.shape[axis] for axis in axes]
+
+
+def _are_shared(points: Points, indices: Sequence[Mapped], sizes: Sequence[Size]) -> bool:
+    """Whether indices are the same for all points, and read as they are."""
+    if any(index.varies for index in indices):
+        return False
+    if points.mask is None or not points.runs_both:
+        return True
+    return all(_is_inside(index.value, size) for index, size in zip(indices, sizes))
 
 
 def _places(points: Points, spread: Sequence[Value]) -> Value:

@@ -41,11 +41,18 @@ class Points:
     mask: ``bool[size]``, which of them are at work, at least one; None for all.
     rule_of: the batching rule of an op.
     varying: which values of a body vary.
+    both: whether branches run that no point may take.
     """
 
     def __init__(
-        self, size: Size, mask: Value | None, rule_of: Callable[[Op], Rule], varying: Varying
+        self,
+        size: Size,
+        mask: Value | None,
+        rule_of: Callable[[Op], Rule],
+        varying: Varying,
+        both: bool = False,
     ) -> None:
+        self.runs_both = both
         self.size = size
         self.mask = mask
         self.varying = varying
@@ -54,7 +61,7 @@ class Points:
 
     def masked(self, mask: Value | None) -> Points:
         """Return the same points, of which those in the mask are at work."""
-        return Points(self.size, mask, self._rule_of, self.varying)
+        return Points(self.size, mask, self._rule_of, self.varying, self.runs_both)
 
     def run(self, function: Function, operands: Sequence[Mapped]) -> list[Mapped]:
         """Build the function here, for all points at once."""

@@ -360,7 +360,7 @@ class Carries:
 
     def start(self) -> list[Any]:
         """Return all leaves before the loop."""
-        return [leaf for slot in self.slots for leaf in slot.start]
+        return [leaf for slot in self.slots for leaf in slot.starts()]
 
     def after(self) -> list[Any]:
         """Return all leaves after a step; values of arrays as they are."""

@@ -1,11 +1,15 @@
-"""A list of like numbers as one array, in the steps of a loop that ask for it by a traced index."""
+"""A list of like numbers as one array, in the steps of a loop that ask for it by a traced index.
+
+So is a list of equally long lists of numbers: an array with an axis for each. A list of like arrays
+is one, too, as long as it is only read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
-from gradc.capture.held.leaves import common_type, type_of
+from gradc.capture.held.leaves import ROW, common_type, type_of
 from gradc.capture.held.nests import is_number
 from gradc.capture.held.uniform import NotUniform
 from gradc.control.leaf_types import LeafType
@@ -33,9 +37,9 @@ class StackedList:
 
     Parameters
     ----------
-    path: the name of the list.
-    array: its elements, an array that nothing else refers to.
-    leaf_type: the type of an element.
+    path: the name of the list, for a list in another one the name of that.
+    array: its numbers, an array that nothing else refers to, or a part of it.
+    leaf_type: the type of a number.
     """
 
     # what takes values apart asks for this: it must have no other name
@@ -53,10 +57,30 @@ class StackedList:
         """Whether something was assigned to it."""
         return self.array._version != self._version
 
+    def give_back(self, thing: list[Any]) -> None:
+        """Have a list hold the elements as they are now; lists in it stay what they are."""
+        self._fill(thing, make(running(), read(self.array)))
+
+    def _fill(self, thing: list[Any], now: Tracer) -> None:
+        if now.type.rank == 1:
+            thing[:] = rows_of(now, len(thing), self.leaf_type.weak, True)
+            return
+        for inner, row in zip(thing, rows_of(now, len(thing), None, False)):
+            self._fill(inner, row)
+
+    @property
+    def _has_lists(self) -> bool:
+        return self.array.type.rank > 1 + self.leaf_type.type.rank
+
     def rows(self) -> list[Tracer]:
-        """Return the elements as they are now."""
+        """Return the numbers, or arrays, as they are now."""
+        if self._has_lists:
+            self._refuse()
         now = make(running(), read(self.array))
-        return rows_of(now, self._length, self.leaf_type.weak, True)
+        found = rows_of(now, self._length, self.leaf_type.weak, self.leaf_type.scalar)
+        for row in found if self.leaf_type.type.shape else []:
+            row._why_fixed = ROW
+        return found
 
     def __len__(self) -> int:
         return self._length
@@ -68,10 +92,17 @@ class StackedList:
         if isinstance(index, slice):
             return self.rows()[index]
         found = indexing.get(self.array, self._place(index))
+        if self.leaf_type.type.shape:
+            row = make(running(), read(found))
+            row._why_fixed = ROW
+            return row
+        if self._has_lists:
+            return StackedList(self.path, found, self.leaf_type)
         return as_weak(found, self.leaf_type.weak)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if isinstance(index, slice) or not is_number(value) or type_of(value).type.shape:
+        is_one = is_number(value) and not type_of(value).type.shape
+        if isinstance(index, slice) or not is_one or self.array.type.rank > 1:
             raise NotUniform(f"it puts something else than a number into {self.path}")
         wider = common_type(self.leaf_type, type_of(value))
         if wider is None:

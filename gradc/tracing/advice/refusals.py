@@ -94,7 +94,8 @@ _NOT_RECORDED = "it has no recording"
 
 # Function (as after ``np.``, or in full) -> what to write.
 _HELP = {
-    "unique": f"{_OUTSIDE}; groups of a known number are np.bincount(i, minlength=n)",
+    "unique": "make the argument static, gradc.compile(static=…), or capture the array by name; "
+    "groups of a known number are np.bincount(i, minlength=n)",
     "linalg.eig": "for a symmetric matrix write np.linalg.eigh(a)",
     "linalg.eigvals": "for a symmetric matrix write np.linalg.eigvalsh(a)",
     "roots": f"{_OUTSIDE}; a root of low degree has a formula",

@@ -117,6 +117,8 @@ def _asked(node: ast.AST) -> set[Span]:
             return {_place(step) for test in tests for step in _steps(test)}
         case ast.BoolOp() | ast.UnaryOp(op=ast.Not()) | ast.Compare(ops=[_, _, *_]):
             return {_place(step) for step in _steps(node)}
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="sort")) as call):
+            return {_place(call)}
     return set()
 
 
@@ -158,6 +160,9 @@ def _reworded(node: ast.AST, tree: ast.AST, several: bool) -> str:
         case ast.comprehension(ifs=tests):
             kept = ast.unparse(_mask(_all_of(tests)))
             return f"keep all elements, and choose in what is made of them: np.where({kept}, …, 0)"
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=items), keywords=options)):
+            made = ast.Call(ast.Name("sorted"), [items], options)
+            return written([f"{ast.unparse(items)} = {ast.unparse(made)}"])
     return ""
 
 

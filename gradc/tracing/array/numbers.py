@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.array.operators import numbers, operate
+from gradc.tracing.building.decided import decided
 from gradc.tracing.building.needed import need_integers, need_number
 from gradc.tracing.building.weak_numbers import as_integer
 from gradc.tracing.captured.top import state
@@ -23,7 +24,7 @@ from gradc.tracing.indexing import indexing
 
 
 def _number(self: Tracer, what: str, cure: str, why: str = "") -> Any:
-    known = self.known
+    known = decided(self) if self.type.count == 1 else self.known
     if known is not None and known.size == 1:
         return known.item()
     if known is not None or self.type.count != 1:

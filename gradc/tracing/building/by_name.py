@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradc.tracing.building.decided import decided
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.signals import NeedsConcreteSize
@@ -39,12 +40,13 @@ def number(size: Any, what: str) -> int:
 
 def known(x: Any, what: str) -> Array:
     """Return an array whose elements have to be known while tracing, because a shape needs them."""
-    found = as_tracer(x).known
+    found = decided(as_tracer(x))
     if found is None:
         raise trace_error(
             f"{what}: the values have to be known while tracing, since the shape of the result "
             "depends on them",
-            help="make it an argument that is static, gradc.compile(static=…), or a constant",
+            help="make it an argument that is static, gradc.compile(static=…), or an array that "
+            "the function captures by name",
         )
     return found
 

@@ -29,6 +29,11 @@ class Capture:
     fetch: Callable[[], Any]
     variable: Any = None
 
+    @property
+    def decides(self) -> bool:
+        """Whether elements may decide shapes; those of a Variable change at each call."""
+        return self.variable is None
+
     def read(self) -> Array:
         """Return the array the name stands for now.
 

@@ -38,11 +38,11 @@ class RowOf:
         return trace.lift(tracer._value, owner)
 
 
-def window(value: Value, first: int, count: Size, *, keeps: bool = True) -> Value:
+def window(value: Value, first: int, count: Size, *, step: int = 1, keeps: bool = True) -> Value:
     """Return some rows of a value; without ``keeps`` the axis of one row is dropped."""
     shape = value.type.shape
-    starts = (first, *[0] * (len(shape) - 1))
-    found = build.slice(value, starts, (count, *shape[1:]), (1,) * len(shape))
+    rest = len(shape) - 1
+    found = build.slice(value, (first, *[0] * rest), (count, *shape[1:]), (step, *[1] * rest))
     return found if keeps else build.reshape(found, shape[1:])
 
 
@@ -71,8 +71,8 @@ def is_row(part: Any) -> bool:
     )
 
 
-def run_at(parts: Sequence[Any], start: int) -> int:
-    """Return how many parts, from a position on, are rows that follow each other in one array."""
+def run_at(parts: Sequence[Any], start: int, step: int = 1) -> int:
+    """Return how many parts, from a position on, are rows at equal distances in one array."""
     first = parts[start]
     if not is_row(first):
         return 0
@@ -82,7 +82,7 @@ def run_at(parts: Sequence[Any], start: int) -> int:
         part = parts[start + count]
         if not is_row(part) or part._origin.stack is not origin.stack:
             break
-        if part._origin.position != origin.position + count:
+        if part._origin.position != origin.position + count * step:
             break
         count += 1
     return count
@@ -104,17 +104,32 @@ def whole(part: Any) -> Any:
     return stack if run_at([whole(each) for each in part], 0) == len(part) else part
 
 
+def _step_at(parts: Sequence[Any], start: int) -> int:
+    """Return how far from a row the next one is in its array; 1 where there is none."""
+    pair = parts[start : start + 2]
+    if len(pair) < 2 or not all(map(is_row, pair)):
+        return 1
+    return pair[1]._origin.position - pair[0]._origin.position or 1
+
+
 def rows_together(parts: Sequence[Any]) -> list[Any]:
-    """Return parts with rows that follow each other as values of several rows."""
+    """Return parts with rows at equal distances in an array as values of several rows."""
     parts = [whole(part) for part in parts]
     found: list[Any] = []
     position = 0
     while position < len(parts):
-        count = run_at(parts, position)
+        step = _step_at(parts, position)
+        count = run_at(parts, position, step)
+        if count > 1 and abs(step) > 1 and count < _FEW:
+            # two rows are at some distance always
+            step, count = 1, 1
         if count > 1:
             origin: RowOf = parts[position]._origin
-            found.append(window(read(origin.stack), origin.position, count))
+            found.append(window(read(origin.stack), origin.position, count, step=step))
         else:
             found.append(parts[position])
         position += max(count, 1)
     return found
+
+
+_FEW = 4

@@ -7,6 +7,7 @@ from typing import Any
 
 from gradc import on_need
 from gradc.tracing.core import source
+from gradc.tracing.core.signals import NeedsElements
 from gradc.tracing.core.tracer import Tracer, read, weak_number
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -32,6 +33,7 @@ class Selection:
     # what functions and operators do with selections, its members too, is attached on need
     __gradc_call__: Callable[..., Any]
     __gradc_elementwise__: Callable[..., Any]
+    is_decided: Callable[..., bool]
     # for NumPy's arrays, as for tracers
     __array_priority__ = 1000.0
     scalar = True
@@ -97,7 +99,12 @@ class Selection:
         return None
 
     def refused(self, what: str, cure: str = "", at: Location | None = None) -> TraceError:
-        """Return the error for what would need to know how many elements are selected."""
+        """Return the error for what would need to know how many elements are selected.
+
+        Raises NeedsElements, for the trace to begin again, where captured arrays decide that.
+        """
+        if self.is_decided():
+            raise NeedsElements
         return TraceError(
             f"{self.text} cannot {what}: its shape depends on the values of the mask",
             at=at or source.location(),

@@ -89,6 +89,12 @@ class NeedsNumber(BaseException):
         super().__init__("arguments are needed as numbers")
 
 
+class NeedsElements(BaseException):
+    """A shape hangs on a mask that captured arrays decide: trace again, with its elements known."""
+
+    looked: Looked | None = None
+
+
 class SizesMustMatch(BaseException):
     """An op needs two sizes to be equal that are not known to be: unify them and trace again."""
 

@@ -71,6 +71,8 @@ class Trace:
         # whether another trace serves smaller ones
         self.least: dict[Size, int] = {}
         self.leaves_less = False
+        # whether masks that captured arrays decide are known, since a shape hangs on one
+        self.knows_masks = False
         self.wide_integers: set[Value] = set()
         # variables that a branch or a loop left unbound, by code and name: where, why, the cure
         self.unbound: dict[tuple[Any, str], tuple[Any, str, str | None]] = {}

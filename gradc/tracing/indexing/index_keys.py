@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.captured.captures import SameElements
+from gradc.tracing.building.decided import decided, known_mask
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.promote import unify
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import shape_error, trace_error
-from gradc.tracing.core.state import running
 from gradc.tracing.core.symbolic_size import SymbolicSize, as_size, is_integer
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.core.views import Window
@@ -105,7 +104,7 @@ def _array_entry(item: Any) -> Any:
     found = as_tracer(item)
     known = found.known
     if known is None:
-        known = _captured_mask(found)
+        known = _decided_mask(found)
     if known is None:
         if found.type.dtype.is_float:
             raise _no_index(found)
@@ -117,14 +116,11 @@ def _array_entry(item: Any) -> Any:
     return known
 
 
-def _captured_mask(found: Tracer) -> Any:
-    """Return a mask that is captured by name: the graph then holds for these elements."""
-    if found.type.dtype is not DType.BOOL or found._origin is None or not found.type.rank:
+def _decided_mask(found: Tracer) -> Any:
+    """Return a mask that is captured by name, or that a shape hangs on: the graph is for these."""
+    if found.type.dtype is not DType.BOOL or not found.type.rank:
         return None
-    capture = found._origin.capture
-    mask = np.array(capture.fetch())
-    running().root.guards[id(found), "elements"] = SameElements(capture.name, mask, capture.fetch)
-    return mask
+    return known_mask(found) if found._origin is None else decided(found)
 
 
 def _no_index(found: Tracer) -> IndexError:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.array.numbers import steps_of_range
-from gradc.tracing.array.operators import operate
+from gradc.tracing.array.orders import are_many, best, best_by_key, in_order
 from gradc.tracing.building.weak_numbers import as_truth
 from gradc.tracing.captured import outside
 from gradc.tracing.captured.top import state
@@ -43,52 +43,39 @@ def seen_sum(values: Any, /, start: Any = 0) -> Any:
     """Return sum(values); over an array it is np.sum along the first axis when that is symbolic."""
     if type(values) is Selection or (type(values) is Tracer and values.symbolic):
         return call("sum", values, axis=0) + start
+    is_plain = type(values) in (list, tuple) and type(start) in (int, float)
+    if is_plain and are_many(values) and values[0].type.dtype.is_float and not values[0].type.shape:
+        return _added(values, start)
     return sum(values, start)
 
 
-def _extreme(name: str, better: str) -> AnyFunction:
+def _added(values: Sequence[Any], start: Any) -> Any:
+    """Return the sum of floats as Python adds them, one after the other."""
+    rest: Any = start if start == 0 else 0
+    row = stacked(values if start == 0 else [start + values[0], *values[1:]])
+    found = indexing.get(call("cumsum", row), len(values) - 1)
+    # of zeros that are all negative the sum with the integer is a positive one
+    return as_weak(found, values[0].weak, values[0].forms) + rest
+
+
+def _extreme(name: str) -> AnyFunction:
     original = getattr(builtins, name)
 
     def choose(*args: Any, **kwargs: Any) -> Any:
         values = args if len(args) > 1 else tuple(args[0]) if not isinstance(args[0], int) else args
+        key = kwargs.get("key")
+        if key is not None and len(values) > 1:
+            found = best_by_key(values, key, name)
+            return original(values, **kwargs) if found is None else found
         unknown = any(type(value) is Tracer and value.known is None for value in values)
-        if not unknown or "key" in kwargs:
-            return original(values, **kwargs) if len(args) == 1 else original(*args, **kwargs)
-        if any(type(value) is Tracer and value.type.shape for value in values):
+        if not unknown or any(type(value) is Tracer and value.type.shape for value in values):
             # for arrays Python asks for a truth value; its error says what to write
-            return original(values, **kwargs)
-        if len(values) >= _MANY and _are_alike(values) and values[0].type.dtype.is_float:
-            return _first_best(values, name)
-        # max(a, b) is `b if b > a else a`, nan and signed zeros included
-        best = values[0]
-        for value in values[1:]:
-            best = call("where", operate(better, value, best), value, best)
-        return best
+            return original(values, **kwargs) if len(args) == 1 else original(*args, **kwargs)
+        return best(values, name)
 
     choose.__name__ = name
     choose.__doc__ = f"Return {name}(...) of numbers, traced ones included."
     return choose
-
-
-# Of more numbers the extreme is looked for in an array: each would be an operation or two.
-_MANY = 17
-
-
-def _are_alike(values: Sequence[Any]) -> bool:
-    """Whether values are traced numbers of one dtype, all of them Python's, or none."""
-    if any(type(value) is not Tracer for value in values):
-        return False
-    return len({(value.type, value.weak) for value in values}) == 1
-
-
-def _first_best(values: Sequence[Any], name: str) -> Any:
-    """Return max or min of floats: the first of the best, and of nan only one that is first."""
-    row = stacked(values)
-    worst = -np.inf if name == "max" else np.inf
-    is_later = np.arange(len(values)) > 0
-    loses = call("logical_and", call("isnan", row), is_later)
-    at = call(f"arg{name}", call("where", loses, worst, row))
-    return as_weak(indexing.get(row, at), values[0].weak, values[0].forms)
 
 
 def seen_range(*bounds: Any) -> range:
@@ -99,8 +86,8 @@ def seen_range(*bounds: Any) -> range:
 seen_range.__gradc_original__ = range  # type: ignore[attr-defined]
 
 
-seen_min = _extreme("min", "less")
-seen_max = _extreme("max", "greater")
+seen_min = _extreme("min")
+seen_max = _extreme("max")
 
 
 def _truth(name: str, join: str, decides: bool) -> AnyFunction:
@@ -109,7 +96,7 @@ def _truth(name: str, join: str, decides: bool) -> AnyFunction:
     def answer(values: Any, /) -> Any:
         if type(values) is Tracer and values.symbolic and len(values.type.shape) == 1:
             return as_truth(TABLE[name](values))
-        if type(values) in (list, tuple) and len(values) >= _MANY and _are_alike(values):
+        if type(values) in (list, tuple) and are_many(values):
             row = stacked(values)
             if row.known is None and len(row.type.shape) == 1:
                 return as_truth(TABLE[name](row))
@@ -133,12 +120,12 @@ seen_all = _truth("all", "logical_and", False)
 
 
 def seen_sorted(values: Any, /, *, key: Any = None, reverse: bool = False) -> list[Any]:
-    """Return sorted(values); traced numbers are sorted by np.sort."""
+    """Return sorted(values); traced numbers are sorted by np.sort, other things by their keys."""
     found = list(values)
-    if key is not None or not any(type(x) is Tracer and x.known is None for x in found):
-        return sorted(found, key=key, reverse=reverse)
-    if any(type(x) is Tracer and x.type.shape for x in found):
-        return sorted(found, reverse=reverse)  # whose error says what is missing
+    if key is not None or not all(type(x) is Tracer and not x.type.shape for x in found):
+        rows = in_order(found, key, reverse)
+        # or Python's, whose error says what is missing
+        return sorted(found, key=key, reverse=reverse) if rows is None else rows
     rows = list(call("sort", stacked(found)))
     return rows[::-1] if reverse else rows
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradc.tracing.array.operators import BINARY, OPERATORS, operate
 from gradc.tracing.building.by_name import array
+from gradc.tracing.building.decided import decided
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import dtype_error, trace_error
 from gradc.tracing.core.state import running
@@ -365,6 +366,7 @@ def attach() -> None:
     for name, member in MEMBERS.items():
         setattr(Selection, name, member)
     Selection.__gradc_call__ = call
+    Selection.is_decided = lambda self: decided(self.mask) is not None
     Selection.__gradc_elementwise__ = lambda self, *call: elementwise(*call)
 
 

@@ -25,7 +25,7 @@ from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.leaves import NumpyInteger, PythonNumber, abstract
 from gradc.tracing.core.selection import Selection
-from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber, SizesMustMatch
+from gradc.tracing.core.signals import NeedsConcreteSize, NeedsElements, NeedsNumber, SizesMustMatch
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.symbolic_size import SymbolicSize
@@ -109,6 +109,7 @@ def trace(
     solved: dict[str, Size] = {}
     before: list[Looked] = []
     refused: TraceError | None = None
+    knows_masks = False
     while True:
         given = [_substituted(leaf, solved) for leaf in types]
         try:
@@ -123,6 +124,7 @@ def trace(
                 before,
                 captures and refused is None,
                 leaves_less,
+                knows_masks,
             )
         except GradcError as error:
             if refused is not None:
@@ -130,6 +132,8 @@ def trace(
             if not (captures and isinstance(error, TraceError) and may_share(error)):
                 raise
             refused, solved = error, {}
+        except NeedsElements:
+            knows_masks = True
         except SizesMustMatch as question:
             if question.looked is not None:
                 before.append(question.looked)
@@ -176,12 +180,14 @@ def _trace_once(
     before: Sequence[Looked],
     captures: bool,
     leaves_less: bool,
+    knows_masks: bool,
 ) -> Traced:
     if state.top is not None:
         raise trace_error("trace() inside of a trace: use subtrace()")
     with closing(Lens(captures=captures)) as lens, Trace(None, lens) as running_trace:
         lens.trace = running_trace
         running_trace.leaves_less = leaves_less
+        running_trace.knows_masks = knows_masks
         running_trace.looked_before(before)
         given, names = [], running_trace.names
         for leaf, path in zip(leaves, paths):
@@ -204,7 +210,7 @@ def _trace_once(
             results, out_tree = _results(result, name)
         except NameError as error:
             raise unbound_error(error, running_trace) or error from None
-        except (NeedsConcreteSize, NeedsNumber, SizesMustMatch) as stop:
+        except (NeedsConcreteSize, NeedsElements, NeedsNumber, SizesMustMatch) as stop:
             lens.guard_types()
             stop.looked = running_trace.looked()
             raise

@@ -43,6 +43,15 @@ _NUMBERS = {"__bool__", "__int__", "__float__", "__index__", "__contains__", "__
 _MOST_ANSWERS = 200
 
 
+class _OfSamples(Capture):
+    """What stands for what the program would compute: its elements decide nothing."""
+
+    @property
+    def decides(self) -> bool:
+        """No elements are known."""
+        return False
+
+
 class SurveyEnds(BaseException):
     """The survey cannot go on; not an Exception, which the user's function might swallow."""
 
@@ -149,7 +158,7 @@ class Survey:
             array = np.array(result)
             trace = running()
             type_ = Type(dtype_of(array.dtype), array.shape)
-            value = trace.root.hidden_input(Capture(name, type_, lambda: array))
+            value = trace.root.hidden_input(_OfSamples(name, type_, lambda: array))
             self._values[value] = array
             tracer = make(trace, trace.lift(value, trace.root))
             tracer.scalar = isinstance(result, np.generic)

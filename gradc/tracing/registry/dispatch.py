@@ -87,7 +87,7 @@ class Mapped:
             if override is not None:
                 return _overridden(self.name, override, args, kwargs)
             if self.record is None:
-                raise unsupported(self.title)
+                return self._on_captured(args, kwargs)
             trace.recording += 1
             try:
                 return self.record(*args, **(self._checked(kwargs) if kwargs else kwargs))
@@ -103,6 +103,22 @@ class Mapped:
                     # what it calls computes with traced values
                     raise unsupported(self.title) from error
             raise
+
+    def _on_captured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run NumPy on what captured arrays decide, where nothing records the function."""
+        from gradc.tracing.building.decided import decided  # few functions need it
+
+        def known(x: Any) -> Any:
+            if type(x) is not Tracer or x.known is not None:
+                return x
+            found = decided(x)
+            return x if found is None else make_known(found)
+
+        args, kwargs = tuple(map(known, args)), {key: known(x) for key, x in kwargs.items()}
+        # what it calls, if it calls something, computes with traced values
+        if any(callable(x) or contains_unknown(x) for x in (*args, *kwargs.values())):
+            raise unsupported(self.title)
+        return self._call_known(args, kwargs)
 
     def _call_known(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run NumPy on arguments that are all known; result arrays are known tracers."""

@@ -90,6 +90,13 @@ class Expressions(ast.NodeTransformer):
         mark = self._mark(node)
         return at(runtime("chosen", self.test(node.test), *parts, mark), node)
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """Have a list be read and assigned to by an index that only the program knows."""
+        self.generic_visit(node)
+        if not is_constant_index(node.slice):
+            node.value = at(runtime("entries", node.value), node.value)
+        return node
+
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         """Rewrite ``a < b < c``."""
         parts = node.comparators
@@ -100,6 +107,13 @@ class Expressions(ast.NodeTransformer):
         rest = [_thunk(self.visit(part)) for part in parts]
         mark = self._mark(node)
         return at(runtime("chain", names, self.visit(node.left), *rest, mark), node)
+
+
+def is_constant_index(index: ast.expr) -> bool:
+    """Whether an index has nothing to do with what a program computes, or is none of a list."""
+    if isinstance(index, ast.UnaryOp):
+        index = index.operand
+    return isinstance(index, ast.Constant | ast.Slice | ast.Tuple)
 
 
 def _thunk(value: ast.expr) -> ast.Lambda:

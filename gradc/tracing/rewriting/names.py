@@ -103,14 +103,17 @@ def appended_only(block: Sequence[ast.AST]) -> frozenset[str]:
 
 
 def indexed(block: Iterable[ast.AST]) -> frozenset[str]:
-    """Return the names that a block subscripts by something that is no constant."""
+    """Return the names that a block subscripts by what is no constant, what they hold included."""
     found = set()
     for part in (part for node in block for part in ast.walk(node)):
         match part:
-            case ast.Subscript(value=ast.Name(id=name), slice=index) if not isinstance(
+            case ast.Subscript(value=inner, slice=index) if not isinstance(
                 index, ast.Constant | ast.Slice | ast.Tuple
             ):
-                found.add(name)
+                while isinstance(inner, ast.Subscript):
+                    inner = inner.value
+                if isinstance(inner, ast.Name):
+                    found.add(inner.id)
     return frozenset(found)
 
 

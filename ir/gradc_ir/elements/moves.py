@@ -11,7 +11,7 @@ import numpy as np
 from gradc_ir import build
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Shape
-from gradc_ir.core.types import Axes
+from gradc_ir.core.types import Axes, DType
 from gradc_ir.elements import numbers
 from gradc_ir.elements.axes import known_array
 from gradc_ir.elements.cells import Cells, arranged, lengths_of, objects
@@ -244,6 +244,10 @@ def _set_slice(node: Node, wanted: Wanted, x: Cells, part: Cells) -> Cells | Non
     return Cells(x.shape, values, zero, x.stays)
 
 
+# At more indices than these elements are picked together, in a loop.
+_LONGEST = 64
+
+
 # -- at indices that are known ---------------------------------------------------------------------
 
 
@@ -265,6 +269,45 @@ def _known_indices(node: Node, first: int) -> list[Any] | None:
     return found
 
 
+def _are_many(node: Node, x: Cells, indices: Sequence[Any]) -> bool:
+    """Whether elements that are indexed stay together: there are many of them, or of indices."""
+    return any(x.stays[axis] for axis in node.attributes["axes"]) or indices[0].size > _LONGEST
+
+
+def _of_each_cell(node: Node, indices: Sequence[Any], x: Cells, part: Cells | None) -> Cells:
+    """Apply an op at indices to the cells along other axes, each with those that are indexed."""
+    axes: Axes = node.attributes["axes"]
+    rank = indices[0].ndim
+    x = arranged(x, tuple(stay or axis in axes for axis, stay in enumerate(x.stays)))
+    rest = [axis for axis in range(len(x.stays)) if axis not in axes]
+    places = [build.constant(index, DType.I64) for index in indices]
+    inside = tuple(x.place_in_rest(axis) for axis in axes)
+    stays = (True,) * rank + tuple(x.stays[axis] for axis in rest)
+    if part is not None:
+        part = arranged(part, stays)
+    lengths = lengths_of(x.shape, x.stays)
+    values = objects(lengths, [x.values.flat[0]] * math.prod(lengths))
+    zero = x.zero.copy()
+    for at in np.ndindex(*lengths):
+        cell: Any = x.values[at]
+        cell = x.spread(cell)
+        if part is None:
+            values[at] = build.gather(cell, places, inside)
+            continue
+        there = (*(0,) * rank, *(at[axis] for axis in rest))
+        new: Any = part.values[there]
+        new = part.spread(new)
+        values[at] = build.apply(node.op.name, cell, new, *places, axes=inside)
+        zero[at] = zero[at] and part.zero[there]
+    if part is not None:
+        return Cells(x.shape, values, zero, x.stays)
+    shape = node.results[0].type.shape
+    found = lengths_of(shape, stays)
+    order = (*axes, *rest)
+    cells = values.transpose(order).reshape(found), zero.transpose(order).reshape(found)
+    return Cells(shape, *cells, stays)
+
+
 def _indexed(x: Cells, axes: Axes) -> Cells:
     """Take cells apart along the axes that are indexed."""
     return arranged(x, tuple(stay and axis not in axes for axis, stay in enumerate(x.stays)))
@@ -276,6 +319,8 @@ def _gather(node: Node, wanted: Wanted, x: Cells) -> Cells | None:
     if indices is None:
         return None
     axes: Axes = node.attributes["axes"]
+    if _are_many(node, x, indices):
+        return _of_each_cell(node, indices, x, None)
     x = _indexed(x, axes)
     values = _at(np.moveaxis(x.values, axes, range(len(axes))), tuple(indices))
     zero = np.moveaxis(x.zero, axes, range(len(axes)))[tuple(indices)]
@@ -299,6 +344,8 @@ def _scattered(node: Node, x: Cells, part: Cells, word: str | None) -> Cells | N
     if indices is None:
         return None
     axes: Axes = node.attributes["axes"]
+    if _are_many(node, x, indices):
+        return _of_each_cell(node, indices, x, part)
     x = _indexed(x, axes)
     rest = tuple(stay for axis, stay in enumerate(x.stays) if axis not in axes)
     part = arranged(part, (False,) * indices[0].ndim + rest)

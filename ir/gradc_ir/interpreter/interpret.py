@@ -207,7 +207,7 @@ def _scan(operands: list[Array], attributes: Attributes, symbols: Symbols) -> An
         results = _run(body, [*consts, *carries, *row], symbols)
         carries = list(results[: len(carries)])
         for stack, result in zip(stacks, results[len(carries) :], strict=True):
-            stack[i] = result
+            stack[i, ...] = result  # not as one object, where numbers are objects
     return (*carries, *stacks)
 
 
@@ -234,7 +234,7 @@ def _while(operands: list[Array], attributes: Attributes, symbols: Symbols) -> A
         results = _run(body, [*operands[split:end], *carries], symbols)
         carries = list(results[: len(carries)])
         for stack, result in zip(stacks, results[len(carries) :], strict=True):
-            stack[count] = result
+            stack[count, ...] = result
         count += 1
     return (*carries, *stacks, np.asarray(count, np.int64))
 

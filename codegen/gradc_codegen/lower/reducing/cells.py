@@ -37,6 +37,7 @@ class Cells:
     grouped: whether it joins in groups.
     chunk_at: of a task the number of the chunk, or the group, at hand: its sum takes the place of
         the total, and where it joins in groups there is no other.
+    is_here: whether its loop is written whole in the function at hand.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Cells:
         index_of: Callable[[Statement], list[str]],
         grouped: bool,
         chunk_at: str | None = None,
+        is_here: bool = False,
     ) -> None:
         self._elements = elements
         self._state = state
@@ -60,7 +62,9 @@ class Cells:
         self._stack: dict[str, Cell] = {}
         self._taken: list[str] = []
         in_memory = elements.in_memory(self._statement.value)
-        self.in_register = not in_memory if chunk_at is None else not state.inner
+        # one number, or one for each lane, goes to memory at the end of its loop, not at each step
+        is_single = is_here and not state.inner
+        self.in_register = is_single or not in_memory if chunk_at is None else not state.inner
         if self.in_register and not self.is_apart:
             self._take("total", self.type)
         if state.has_row:

@@ -68,6 +68,7 @@ class Running:
     state: the planned state.
     index_of: the index of each of the statement's dims outside the loop.
     chunk_at: of a task the number of the chunk at hand, which is all it joins.
+    is_here: whether its loop is written whole in the function at hand.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Running:
         state: Accumulator,
         index_of: Callable[[Statement], list[str]],
         chunk_at: str | None = None,
+        is_here: bool = False,
     ) -> None:
         self.elements = elements
         self.state = state
@@ -103,7 +105,7 @@ class Running:
         self.partial: str | None = None
         # while a loop joins to a register: its cell
         self._joining: Cell | None = None
-        self.cells = Cells(elements, state, index_of, self.grouped, chunk_at)
+        self.cells = Cells(elements, state, index_of, self.grouped, chunk_at, is_here)
         self._chunk_at = chunk_at
         # whether so many run at once that around a call too much would go to the stack
         self.is_among_many = False

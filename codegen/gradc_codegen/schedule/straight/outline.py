@@ -9,6 +9,7 @@ scratch: in lanes a block of them, so that a long body is as wide as a short one
 from __future__ import annotations
 
 import heapq
+from itertools import groupby
 
 from gradc_codegen.nest.loop_nest import Item, Loop, Part, Statement, StatementKind, statements_of
 from gradc_codegen.scalar.lower_scalar import is_function
@@ -21,6 +22,9 @@ MOST_OPERATIONS = 4000
 # again for each strip of a block, and which compile in a third of the time.
 _MOST_UNCUT = 3500
 MOST_IN_LANES = 400
+# Beside loops, a run of statements in lanes that is longer goes in strips of one vector: of a block
+# at once it would be four times the code, and its values would be on the stack.
+_MOST_AT_ONCE = 400
 # Numbers in one function that wait for their readers, and numbers it reads that others made (LLVM
 # may load them long before): what finds no register is on the stack.
 _MOST_WAITING = 160
@@ -47,13 +51,16 @@ class _Cutter:
     def __init__(self) -> None:
         self.count = 0
 
-    def cut(self, body: list[Item], block: int, most: int) -> tuple[list[Item], int]:
+    def cut(
+        self, body: list[Item], block: int, most: int, strip: int = 0
+    ) -> tuple[list[Item], int]:
         """Return a body with long runs in parts, and its weight in operations.
 
         Parameters
         ----------
         block: how many iterations run at once.
         most: how much a part may weigh.
+        strip: how many a part runs at once in place of a block.
         """
         weights = [self._weigh(item, block) for item in body]
         total = sum(weights)
@@ -70,7 +77,7 @@ class _Cutter:
             numbers = max(len(waiting), len(foreign))
             is_full = weight + more > most or numbers >= _MOST_WAITING
             if run and is_full and not (_continues(run[-1], item) or _is_in_bundle(item)):
-                result.append(self._part(run))
+                result.append(self._part(run, strip))
                 run, weight, waiting, own, foreign = [], 0, [], set(), set()
             run.append(item)
             weight += more
@@ -81,20 +88,23 @@ class _Cutter:
                     heapq.heappush(waiting, last[item])
         if not result:
             return body, total
-        result.append(self._part(run))
+        result.append(self._part(run, strip))
         return result, len(result)
 
-    def _part(self, run: list[Item]) -> Part:
+    def _part(self, run: list[Item], strip: int) -> Part:
         self.count += 1
-        return Part(self.count, run)
+        return Part(self.count, run, strip)
 
     def _weigh(self, item: Item, block: int) -> int:
         if isinstance(item, Statement):
             return _weight(item, block)
-        assert isinstance(item, Loop)
+        if isinstance(item, Part):
+            return _LOOP
         if item.block > 1 and all(isinstance(inner, Statement) for inner in item.body):
             weight = self._cut_lanes(item)
         else:
+            if item.block > 1:
+                item.body = self._in_strips(item)
             item.body, weight = self.cut(item.body, max(block, item.block), MOST_OPERATIONS)
         grouped = sum(map(joins_in_groups, item.reductions))
         return weight + _LOOP + _GROUPED_REDUCTION * grouped
@@ -104,11 +114,25 @@ class _Cutter:
         whole = sum(_weight(item, loop.block) for item in statements_of(loop.body))
         if whole <= _MOST_UNCUT:
             return whole
-        loop.strip = min(narrowest(loop), loop.block)
-        loop.body, weight = self.cut(loop.body, loop.strip, MOST_IN_LANES)
+        strip = min(narrowest(loop), loop.block)
+        loop.body, weight = self.cut(loop.body, strip, MOST_IN_LANES, strip)
         if not isinstance(loop.size, int) or loop.size > OUTER:
             loop.block = OUTER
         return weight
+
+    def _in_strips(self, loop: Loop) -> list[Item]:
+        """Return a body with loops in it whose long runs of statements go in strips of a vector."""
+        strip = narrowest(loop)
+        result: list[Item] = []
+        for is_run, items in groupby(loop.body, key=lambda item: isinstance(item, Statement)):
+            run = list(items)
+            whole = sum(_weight(item, loop.block) for item in run if isinstance(item, Statement))
+            if not is_run or strip >= loop.block or whole <= _MOST_AT_ONCE:
+                result += run
+                continue
+            parts, _ = self.cut(run, strip, MOST_IN_LANES, strip)
+            result += parts if isinstance(parts[0], Part) else [self._part(run, strip)]
+        return result
 
 
 def _weight(statement: Statement, block: int) -> int:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any
+import operator
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,12 +22,16 @@ from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.building.floats import as_float
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
+from gradc.tracing.core.symbolic_size import leaves_below
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.linalg.products import contracted, in_one_dtype
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
+from gradc_ir.core import sizes
+from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Size
+from gradc_ir.meaning.reduction import GROUP
 
 # The series of sin(y) / y in y*y up to |y| = 1, exact to the last bit of float64.
 _SINC = [(-1) ** k / math.factorial(2 * k + 1) for k in range(10)]
@@ -127,8 +134,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """Record ``np.convolve``."""
     x, y = array(a), array(v)
-    known = y.ndim == x.ndim == 1 and isinstance(x.shape[0], int) and isinstance(y.shape[0], int)
-    if known and y.shape[0] > x.shape[0]:
+    if y.ndim == x.ndim == 1 and _is_shorter(x, y, mode, "np.convolve"):
         x, y = y, x
     return _correlated(x, shaping.flip(y), mode, "np.convolve")
 
@@ -137,14 +143,29 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """Record ``np.correlate``."""
     x, y = array(a), array(v)
-    if y.ndim == x.ndim == 1 and mode != "full" and y.shape[0] > x.shape[0]:
+    is_short = y.ndim == x.ndim == 1 and _is_shorter(x, y, mode, "np.correlate")
+    if is_short and mode != "full":
         # NumPy slides the shorter one, and turns the result around
         return shaping.copied(shaping.flip(_correlated(y, x, mode, "np.correlate")), "C")
     return _correlated(x, y, mode, "np.correlate")
 
 
+def _is_shorter(x: Any, y: Any, mode: str, name: str) -> bool:
+    """Whether a vector is shorter than another; where that decides a shape it must be known."""
+    size, width = read(x).type.shape[0], read(y).type.shape[0]
+    if isinstance(width, int) and (sizes.at_least(size, width) or leaves_below(size, width)):
+        return False
+    if mode == "full" and not (isinstance(size, int) and isinstance(width, int)):
+        return False
+    size, width = (number(each.shape[0], f"{name} with mode={mode!r}") for each in (x, y))
+    return size < width
+
+
 def _correlated(x: Any, y: Any, mode: str, name: str) -> Any:
-    """Return the sums of products of y with every window of x, as a contraction."""
+    """Return the sums of products of y with every window of x.
+
+    Where these are few, each is a product of slices, in the order of a contraction; else it is one.
+    """
     if x.ndim != 1 or y.ndim != 1:
         raise shape_error(f"{name} takes vectors", found=f"{x.type}, {y.type}")
     left, right = in_one_dtype(x, y)
@@ -153,9 +174,6 @@ def _correlated(x: Any, y: Any, mode: str, name: str) -> Any:
         raise shape_error(f"{name} of an empty array")
     if mode not in ("full", "same", "valid"):
         raise shape_error(f"{name}: mode={mode!r}", help="full, same or valid")
-    if mode != "full" and not (isinstance(size, int) and isinstance(width, int)):
-        number(x.shape[0], f"{name} with mode={mode!r}")
-        number(y.shape[0], f"{name} with mode={mode!r}")
     before: Size
     count: Size
     if mode == "valid":
@@ -164,6 +182,11 @@ def _correlated(x: Any, y: Any, mode: str, name: str) -> Any:
         before, count = width - 1, size + width - 1
     else:
         before, count = width // 2, size
+    if isinstance(width, int) and width <= GROUP and left.type.dtype.is_float:
+        assert isinstance(before, int)
+        parts = [(left, build.element(right, [k]), k - before) for k in range(width)]
+        add = _of_windows if mode == "valid" else _of_parts
+        return make(running(), add(parts, count))
     windows = (count, width)
     index = index_along(windows, 0) + index_along(windows, 1)
     if mode == "valid":
@@ -177,6 +200,34 @@ def _correlated(x: Any, y: Any, mode: str, name: str) -> Any:
     terms = build.gather(left, (near,), (0,)) * build.broadcast(right, windows, (1,))
     terms = build.select(inside, terms, build.zeros_like(terms))
     return make(running(), build.reduce_sum(terms, (1,)))
+
+
+# A vector, what it is multiplied by, and its element that meets the result's first.
+_Terms: TypeAlias = Sequence[tuple[Value, Value, int]]
+
+
+def _of_windows(terms: _Terms, count: Size) -> Value:
+    """Return the sum of windows by their factors, each product joined by one fma."""
+    total: Value | None = None
+    for x, factor, start in terms:
+        window = build.slice(x, (start,), (count,), (1,))
+        each = build.broadcast(factor, (count,), ())
+        total = window * each if total is None else build.fma(window, each, total)
+    assert total is not None
+    return total
+
+
+def _of_parts(terms: _Terms, count: Size) -> Value:
+    """Return the sum of windows of which some go beyond the vector: there is no term there."""
+    parts = []
+    for x, factor, start in terms:
+        (size,) = x.type.shape
+        missing = max(-start, 0)
+        length = sizes.minimum(count, size - start) - missing
+        part = build.slice(x, (max(start, 0),), (length,), (1,))
+        product = part * build.broadcast(factor, (length,), ())
+        parts.append(build.pad(product, (missing,), (count,), (1,)))
+    return functools.reduce(operator.add, parts)
 
 
 @numpy_function("sinc", masked="elementwise")

@@ -130,4 +130,7 @@ def ldexp(x1: Any, x2: Any) -> Any:
 def logaddexp2(x: Value, y: Value) -> Value:
     """Return the graph of ``log2(2**x + 2**y)``."""
     scale = float(np.log(2.0))
-    return build.logaddexp(x * scale, y * scale) / scale
+    # the larger one would round as a product; the result does not depend on what is taken off
+    top = build.maximum(x, y)
+    shift = build.stop_gradient(build.select(build.lt(build.abs(top), INFINITY), top, 0))
+    return shift + build.logaddexp((x - shift) * scale, (y - shift) * scale) / scale

@@ -1,27 +1,30 @@
 """Running sums, products and extremes along an axis.
 
-Sums and products go from left to right, as NumPy's do, to the bit. Extremes are joined in steps
-that double, for sizes that are known: each of ``log2(n)`` steps joins every element with the one
-1, 2, 4 … places before it (D. Hillis and G. Steele, *Data parallel algorithms*, 1986). A running
-extreme is an element, the first of equal ones, and its derivative goes to that.
+All go from the first element to the last, as NumPy's do, sums and products to the bit. A running
+extreme is an element, the first of equal ones, and its derivative goes to that: a loop finds where
+it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradc.tracing.building.axes import along, position, with_size
-from gradc.tracing.building.by_name import array, number, numpy
+import numpy as np
+
+from gradc.tracing.building.axes import position, with_size
+from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.core.promote import supported
-from gradc.tracing.core.state import running
+from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.reduce.ignoring_nan import without_nan
 from gradc.tracing.numpy.select import choosing
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
-from gradc_ir import build
+from gradc_ir import build, build_control
+from gradc_ir.core.types import Type
 from gradc_ir.errors import ShapeError
 
 
@@ -36,23 +39,43 @@ def accumulate(name: str, a: Any, axis: Any, dtype: Any = None, title: str = "")
         return make(running(), build.cumsum(read(x), axis))
     if name == "multiply" and x.dtype.kind != "b":
         return make(running(), build.cumprod(read(x), axis))
-    found = _by_doubling(name, x, axis, title or f"np.{name}.accumulate")
     if name not in _RECORDS or x.dtype.kind != "f":
-        return found
-    return choosing.take_along_axis(x, _record_places(name, x, found, axis), axis)
+        return _in_steps(name, x, axis)
+    return choosing.take_along_axis(x, _places_of_best(name, x, axis), axis)
 
 
-def _by_doubling(name: str, x: Any, axis: int, title: str) -> Any:
-    size = number(x.shape[axis], title)
-    distance = 1
-    while distance < size:
-        head = x[along(axis, slice(None, distance))]
-        earlier, later = (
-            x[along(axis, part)] for part in (slice(None, -distance), slice(distance, None))
-        )
-        x = shaping.concatenate([head, getattr(numpy, name)(earlier, later)], axis)
-        distance *= 2
-    return shaping.copied(x, "C")
+def _in_steps(name: str, x: Any, axis: int) -> Any:
+    """Return running results that are made of each other, from the first element to the last."""
+    rows = shaping.moveaxis(x, axis, 0)
+    join = getattr(numpy, name)
+    if not isinstance(x.shape[axis], int) or x.shape[axis] > _FEW:
+        first, others = array(rows[0]), rows[1:]
+        (made,) = _rows_of_loop(lambda now, row: (join(now, row),), [first], [others])
+        return shaping.copied(_joined(first, made, axis), "C")
+    found = list(itertools.accumulate(rows, join))
+    return shaping.copied(shaping.stack(found, axis), "C") if found else x
+
+
+def _joined(first: Any, others: Any, axis: int) -> Any:
+    whole = shaping.concatenate([numpy.expand_dims(first, 0), others], 0)
+    return shaping.moveaxis(whole, 0, axis)
+
+
+def _rows_of_loop(step: AnyFunction, carries: Sequence[Any], rows: Sequence[Any]) -> list[Any]:
+    """Return what a step makes of carries and a row, which is handed on, too, for all rows."""
+    outer = running()
+    values = [read(array(one)) for one in (*carries, *rows)]
+    types = [*(x.type for x in values[: len(carries)])]
+    types += [Type(x.type.dtype, x.type.shape[1:]) for x in values[len(carries) :]]
+    with Trace(outer, outer.lens, "a running result") as inner:
+        given = [make(inner, inner.param(each)) for each in types]
+        made = [read(array(one)) for one in step(*given)]
+    names = [f"p{i}" for i in range(len(types))]
+    body = inner.builder.function("running", inner.params, [*made, *made], names)
+    length = values[-1].type.shape[0]
+    inputs = values[: len(carries)], values[len(carries) :]
+    found = build_control.scan(body, [], *inputs, length=length)
+    return [make(running(), one) for one in found[len(carries) :]]
 
 
 def _not_below(x: Any, best: Any) -> Any:
@@ -71,6 +94,10 @@ def _first_number(x: Any, best: Any) -> Any:
     return _is_number(x) & ~_is_number(best)
 
 
+# So few steps are written out.
+_FEW = 4
+# than what every first element is better, or as good
+_WORST = {"maximum": -np.inf, "minimum": np.inf, "fmax": np.nan, "fmin": np.nan}
 # whether an element is better than the best before it; a nan is the best of all, or of none
 _RECORDS: dict[str, Callable[[Any, Any], Any]] = {
     "maximum": _not_below,
@@ -80,14 +107,20 @@ _RECORDS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _record_places(name: str, x: Any, best: Any, axis: int) -> Any:
+def _places_of_best(name: str, x: Any, axis: int) -> Any:
     """Return for each element the place of the best until there: ``new ? i : place[i-1]``."""
-    earlier, later = best[along(axis, slice(None, -1))], x[along(axis, slice(1, None))]
-    first = numpy.ones_like(x[along(axis, slice(None, 1))], dtype=bool)
-    new = shaping.concatenate([first, _RECORDS[name](later, earlier)], axis)
-    kept = array(~new).astype("int64")
-    places = numpy.where(new, choosing.places_along(x, axis), 0)
-    return make(running(), build.recurrence(read(kept), read(places), axis))
+    rows = shaping.moveaxis(x, axis, 0)
+    is_new = _RECORDS[name]
+
+    def step(best: Any, place: Any, row: Any, at: Any) -> Any:
+        new = is_new(row, best)
+        return numpy.where(new, row, best), numpy.where(new, at, place)
+
+    worst = numpy.full(rows.shape[1:], _WORST[name], dtype=x.dtype)
+    start = numpy.zeros(rows.shape[1:], dtype="int64")
+    places = numpy.arange(rows.shape[0])
+    _, found = _rows_of_loop(step, [worst, start], [rows, places])
+    return shaping.moveaxis(found, 0, axis)
 
 
 @numpy_function("cumsum", out=3)

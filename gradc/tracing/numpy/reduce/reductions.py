@@ -18,7 +18,8 @@ from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.core.types import DType
+from gradc_ir.core.types import Axes, DType
+from gradc_ir.graphs.rearrange import scalar_constant
 
 
 def _leaves_out(where: Any) -> bool:
@@ -45,8 +46,27 @@ def _total(unit: int, reduce: Reduce, join: Callable[[Any, Any], Any]) -> AnyFun
         x = _taken(a, where, unit)
         wanted = x.type.dtype if x.type.dtype.is_float else DType.I64
         wanted = wanted if dtype is None else supported(dtype)
+        start = None if initial is None else array(initial).astype(wanted.numpy)
+        if start is not None and counts_first(start, wanted):
+            return reduced(
+                x, axis, keepdims, lambda x, axes: begun(build.cast(x, wanted), axes, read(start))
+            )
         total = reduced(x, axis, keepdims, lambda x, axes: reduce(build.cast(x, wanted), axes))
-        return total if initial is None else join(total, array(initial).astype(total.dtype))
+        return total if start is None else join(total, start)
+
+    def begun(x: Value, axes: Axes, start: Value) -> Value:
+        if not axes:
+            return x * build.broadcast(start, x.type.shape, ())
+        first, *rest = axes
+        rows = reduce(x, tuple(rest)) if rest else x
+        shape = (*rows.type.shape[:first], 1, *rows.type.shape[first + 1 :])
+        starts = build.broadcast(start, shape, ())
+        return reduce(build.concatenate([starts, rows], first), (first,))
+
+    def counts_first(start: Any, wanted: DType) -> bool:
+        """Whether NumPy begins with it, and it may keep the others from over- and underflow."""
+        is_number = start.ndim == 0 and wanted.is_float
+        return join is operator.mul and is_number and scalar_constant(read(start)) != unit
 
     return record
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gradc.tracing.building.axes import along, index_along, truth
 from gradc.tracing.building.by_name import array, numpy
+from gradc.tracing.building.decided import known_mask
 from gradc.tracing.core.selection import Selection
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
-from gradc.tracing.core.tracer import make, read
+from gradc.tracing.core.tracer import make, make_known, read
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 
@@ -21,6 +24,9 @@ def nonzero(a: Any) -> tuple[Any, ...]:
     if not x.ndim:
         raise trace_error("np.nonzero of a number", help="write np.atleast_1d(x) for it")
     mask = make(running(), truth(read(x)))
+    known = known_mask(mask)
+    if known is not None:
+        return tuple(make_known(places) for places in np.nonzero(known))
     found = []
     for axis in range(x.ndim):
         part = Selection(make(running(), index_along(x.type.shape, axis)), mask, 0)
@@ -39,6 +45,8 @@ def flatnonzero(a: Any) -> Any:
 def argwhere(a: Any) -> Any:
     """Record ``np.argwhere``: the indices of each element that is not zero, in a row."""
     parts = nonzero(a)
+    if not isinstance(parts[0], Selection):
+        return shaping.stack(parts, -1)
     return parts[0].derived(shaping.stack([part.full for part in parts], -1))
 
 
