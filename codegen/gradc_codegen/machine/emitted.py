@@ -10,6 +10,7 @@ from gradc_codegen.machine.large_arrays import set_aside
 from gradc_codegen.machine.optimize import LONG, effort, optimize, parse
 from gradc_codegen.math.emulation import provided
 from gradc_codegen.math.shared import without_shared
+from gradc_codegen.math.whole import without_whole
 from gradc_codegen.target.bindings import llvm
 from gradc_codegen.target.llvm_lock import uses_llvm
 from gradc_codegen.target.target import machine_of, target
@@ -17,7 +18,7 @@ from gradc_codegen.target.target import machine_of, target
 
 @uses_llvm
 def emitted(
-    text: str | Sequence[str], cpu: str, level: Literal[0, 1, 2, "long", "size"] | None
+    text: str | Sequence[str], cpu: str, level: Literal[0, 1, 2, "long", "size", "math"] | None
 ) -> Object:
     """Return the object file of a module, and the names of the functions it defines for others.
 
@@ -36,7 +37,8 @@ def emitted(
     texts = [provided(each, machine_) for each in given]
     how = LONG if level == "long" else effort(texts, level)
     if cpu == "native":
-        texts = [without_shared(each, machine_of(machine_)) for each in texts]
+        used = machine_of(machine_)
+        texts = [without_shared(without_whole(each, used), used) for each in texts]
     module = parse(texts, machine_, how, aside=aside)
     names = tuple(
         function.name

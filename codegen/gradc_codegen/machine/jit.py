@@ -25,9 +25,9 @@ from gradc_codegen.threads import pool
 from gradc_ir.core import foreign
 from gradc_ir.errors import VerifyError
 
-# How hard LLVM tries: a level, as for long code without loops, or for short code; None chooses by
-# how long it is.
-Level: TypeAlias = Literal[0, 1, 2, "long", "size"] | None
+# How hard LLVM tries: a level, as for long code without loops, for short code, or for a function of
+# math; None chooses by how long it is.
+Level: TypeAlias = Literal[0, 1, 2, "long", "size", "math"] | None
 
 
 class LoadedModule:
@@ -199,6 +199,25 @@ def _shared_address(symbol: str) -> int:
 
 
 @functools.cache
+def _whole_address(symbol: str) -> int:
+    """Return where a function is that kernels call, and never inline."""
+    outside, function = symbol.split(".", 1)
+
+    def text() -> str:
+        from gradc_codegen.math.whole import OUTSIDE, whole_of  # what is kept does without
+
+        machine = machine_of(target("native"))
+        narrow = outside == OUTSIDE[True]
+        found = whole_of(function, machine.keeping_to(NARROW) if narrow else machine)
+        assert found is not None
+        return found.text
+
+    loaded = kept_module(text, "math", name=f"{outside} {function}")
+    _kept.append(loaded)
+    return loaded.address(symbol)
+
+
+@functools.cache
 def _routine(symbol: str) -> int:
     """Return the address of a routine of BLAS or LAPACK that keeps to its number of threads."""
     own = routines.address(symbol)  # or an error that says what is missing
@@ -258,6 +277,9 @@ _FORMULA = re.compile(rb"gradc_formula_f(?:64|32)\b")
 # and those of gradc_codegen.math.shared
 _SHARED = re.compile(rb"gradc_shared(?:_narrow)?\.[\w.]+")
 
+# and those of gradc_codegen.math.whole
+_WHOLE = re.compile(rb"gradc_whole(?:_narrow)?\.[\w.]+")
+
 _RUN = re.compile(re.escape(pool.RUN).encode())
 
 # symbols of object files, and what returns the address of one
@@ -268,4 +290,5 @@ _PROVIDERS: dict[re.Pattern[bytes], Callable[[str], int]] = {
     scratch.SYMBOL: lambda symbol: _scratch_of_hosts().address(symbol),
     _FORMULA: lambda symbol: _formula(symbol).address("formula"),
     _SHARED: _shared_address,
+    _WHOLE: _whole_address,
 }

@@ -120,6 +120,8 @@ LARGE = Effort(
 # when the generator takes one instruction after another, it is a tenth longer and there in half the
 # time.
 LONG = replace(LARGE, pipeline=None, as_written=True)
+# A function of math by itself is as it should be when it is written.
+MATH = replace(USUAL, pipeline=None)
 HUGE = replace(LARGE, pipeline=None, generator=0)
 # Functions stay apart, one of each, but those that are called once; rare ones are optimised.
 SMALL = replace(USUAL, vectorize=False, unroll=False, is_small=True)
@@ -130,14 +132,18 @@ _JOINS_NEIGHBOURS = llvm.llvm_version_info[0] >= 22
 _BY_LEVEL = (HUGE, LARGE, USUAL)
 
 
-def effort(texts: Sequence[str], level: int | Literal["size"] | Effort | None = None) -> Effort:
-    """Return how hard to try: by what the texts are like, or a level 0, 1, 2 or ``"size"``."""
+def effort(
+    texts: Sequence[str], level: int | Literal["size", "math"] | Effort | None = None
+) -> Effort:
+    """Return how hard to try: by what the texts are like, or a level 0, 1, 2, "size", "math"."""
     if isinstance(level, Effort):
         return level
     if level == "size":
         return SMALL
+    if level == "math" and not any(" alwaysinline" in text for text in texts):
+        return MATH
     marked = any(AS_WRITTEN in text for text in texts)
-    if level is not None:
+    if level is not None and level != "math":
         return replace(_BY_LEVEL[level], marked=marked)
     if marked:
         return replace(_usual_effort([_MARKED.sub("", text) for text in texts]), marked=True)

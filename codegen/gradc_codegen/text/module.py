@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -175,6 +175,11 @@ class Module:
             self._helpers[name] = ""  # it may ask for itself
             self._helpers[name] = text()
         return name
+
+    @property
+    def helpers(self) -> Mapping[str, str]:
+        """The internal functions by their names."""
+        return self._helpers
 
     def constant(self, constant: Constant) -> str:
         """Return the global that holds an array."""
