@@ -265,7 +265,8 @@ def test_processes_that_are_spawned(
     monkeypatch.setenv("GRADC_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), *filter(None, sys.path)]))
     # what kernels share is kept in this folder as well
-    monkeypatch.setattr(jit, "_shared", functools.cache(jit._shared.__wrapped__))
+    for shared in ("_shared", "_whole"):
+        monkeypatch.setattr(jit, shared, functools.cache(getattr(jit, shared).__wrapped__))
     functions = [KINDS[kind]() for kind in SENT]
     expected = [function(X) for function in functions]
     monkeypatch.setenv("GRADC_LOG", "cache")

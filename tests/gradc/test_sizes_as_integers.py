@@ -129,5 +129,13 @@ def test_powers_of_steps() -> None:
             x = x + 2 ** (k - 3)
         return x
 
+    for n in (7, 4):
+        assert gradc.compile(shifted)(0.5, n) == shifted(0.5, n)  # unrolled, as it must be
+
+    def rolled(x: Any, n: int) -> Any:
+        for k in gradc.rolled(range(n)):
+            x = x + 2 ** (k - 3)
+        return x
+
     with pytest.raises(gradc.TraceError, match=r"(?s)where Python makes a float.*2 \*\* \(k - 3\)"):
-        gradc.compile(shifted)(0.5, 7)
+        gradc.compile(rolled)(0.5, 7)

@@ -20,7 +20,7 @@ from gradc_codegen.machine import elf_loader
 from gradc_codegen.machine.symbol_names import names_of
 from gradc_codegen.target.llvm_lock import LOCK
 from gradc_codegen.target.target import machine_of, target
-from gradc_codegen.text.module import NARROW
+from gradc_codegen.text.module import NARROW, Machine
 from gradc_codegen.threads import pool
 from gradc_ir.core import foreign
 from gradc_ir.errors import VerifyError
@@ -180,10 +180,7 @@ def _shared(function: str, outside: str) -> LoadedModule:
     def text() -> str:
         from gradc_codegen.math.shared import OUTSIDE, shared_of  # what is kept does without
 
-        machine = machine_of(target("native"))
-        found = shared_of(
-            function, machine.keeping_to(NARROW) if outside == OUTSIDE[True] else machine
-        )
+        found = shared_of(function, _machine(is_narrow=outside == OUTSIDE[True]))
         assert found is not None
         return found.text
 
@@ -199,22 +196,30 @@ def _shared_address(symbol: str) -> int:
 
 
 @functools.cache
-def _whole_address(symbol: str) -> int:
-    """Return where a function is that kernels call, and never inline."""
-    outside, function = symbol.split(".", 1)
+def _whole(function: str, outside: str) -> LoadedModule:
+    """Return an emitted function that kernels call, and never inline; ``outside`` as before."""
 
     def text() -> str:
         from gradc_codegen.math.whole import OUTSIDE, whole_of  # what is kept does without
 
-        machine = machine_of(target("native"))
-        narrow = outside == OUTSIDE[True]
-        found = whole_of(function, machine.keeping_to(NARROW) if narrow else machine)
+        found = whole_of(function, _machine(is_narrow=outside == OUTSIDE[True]))
         assert found is not None
         return found.text
 
     loaded = kept_module(text, "math", name=f"{outside} {function}")
     _kept.append(loaded)
-    return loaded.address(symbol)
+    return loaded
+
+
+def _whole_address(symbol: str) -> int:
+    outside, function = symbol.split(".", 1)
+    return _whole(function, outside).address(symbol)
+
+
+def _machine(*, is_narrow: bool) -> Machine:
+    """Return this machine, or what it is for code that keeps to registers of 32 bytes."""
+    machine = machine_of(target("native"))
+    return machine.keeping_to(NARROW) if is_narrow else machine
 
 
 @functools.cache

@@ -80,7 +80,9 @@ def _columns_of_keys(keys: Sequence[Any]) -> list[Any] | None:
     parts = [part for row in rows for part in row]
     if not any(type(part) is Tracer and part.known is None for part in parts):
         return None
-    if len({len(row) for row in rows}) > 1 or any(np.ndim(part) for part in parts):
+    if len({len(row) for row in rows}) > 1:
+        return None
+    if not all(isinstance(part, _NUMBERS) and not as_tracer(part).type.shape for part in parts):
         return None
     return [stacked(column) for column in zip(*rows)]
 
