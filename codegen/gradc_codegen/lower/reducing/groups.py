@@ -2,17 +2,15 @@
 
 With lanes along the loop a whole group is one to four vectors, and what is left behind the last one
 runs under a mask. Without, a group whose body is short is joined in registers, its partials one
-after another in the order in which they are reduced; any other goes element by element. Inside of
-lanes an element is several registers: there a part of the group is written, and runs in turns.
+after another in the order in which they are reduced; any other goes element by element.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gradc_codegen.lower.reducing.cells import Cell
 from gradc_codegen.lower.reducing.chunk_tree import write_chunks
-from gradc_codegen.lower.reducing.running import Running, identity
+from gradc_codegen.lower.reducing.running import Running
 from gradc_codegen.nest.loop_nest import Loop, Statement, StatementKind
 from gradc_codegen.scalar.lower_scalar import is_function
 from gradc_codegen.text.indices import Lane, is_number
@@ -21,11 +19,6 @@ from gradc_ir.meaning import reduction
 
 # A body is written once for each of the 32 elements of a group, so only very short ones are.
 _LONGEST_IN_REGISTERS = 3
-# In lanes, where each element is several registers, a half of them is, in a loop of two turns; that
-# takes no longer where their number is known, but a thirtieth where it is not.
-_LANES_IN_TURNS = 2
-# Behind the last whole block, which runs once, a quarter is.
-_REST_IN_TURNS = 4
 
 
 def write_groups(
@@ -110,7 +103,6 @@ class _OneByOne:
     ) -> None:
         self.writer = writer
         self.block = loop.block
-        self.is_known = isinstance(loop.size, int)
         self.running = running
         self.body = body
 
@@ -186,17 +178,12 @@ class _InRegisters(_WholeAndRest):
     """A whole group without memory: each partial by itself, joined as soon as its neighbour is."""
 
     def _whole(self, start: str) -> None:
-        most = 1
-        if self.writer.mask:
-            most = _REST_IN_TURNS
-        elif self.writer.lanes > 1 and self.is_known:
-            most = _LANES_IN_TURNS
-        self._join(self._in_turns(start, 1, most))
+        self._join(start, reduction.GROUP)
 
     def _rest(self, start: str, stop: str) -> None:
         count = self.writer.subtract(stop, start)
         if is_number(count):
-            self._join(self._in_registers(start, int(count), 1))
+            self._join(start, int(count))
         elif any(made.short for made in self.running):
             super()._rest(start, stop)
         else:
@@ -217,53 +204,14 @@ class _InRegisters(_WholeAndRest):
         for made in self.running:
             made.join_group()
 
-    def _in_turns(self, start: str, stride: int, most: int) -> list[str | None]:
-        """Return the joins of the first partial of a whole group and of those a stride apart.
-
-        Up to a stride of ``most`` the two halves of them are turns of one loop.
-        """
-        if stride == most:
-            return self._in_registers(start, reduction.GROUP, stride)
-        writer = self.writer
-
-        def half(turn: str) -> None:
-            first = writer.add(start, writer.multiply(turn, str(stride)))
-            self._into(cells, self._in_turns(first, 2 * stride, most))
-
-        cells = self._cells()
-        writer.plain_loop("0", "2", half)
-        values = [made.cells.load(cell) for made, cell in zip(self.running, cells)]
-        for cell in cells:
-            writer.stack.release(cell.pointer)
-        return [*values]
-
-    def _cells(self) -> list[Cell]:
-        """Return a cell for each reduction, with the number that changes nothing."""
-        cells = [made.cells.another() for made in self.running]
-        for made, cell in zip(self.running, cells):
-            made.cells.store(cell, identity(made.statement))
-        return cells
-
-    def _into(self, cells: Sequence[Cell], values: Sequence[str | None]) -> None:
-        """Join a value to each cell."""
-        for made, cell, value in zip(self.running, cells, values):
-            joined = made.join(made.cells.load(cell), value)
-            assert joined is not None
-            made.cells.store(cell, joined)
-
-    def _join(self, totals: Sequence[str | None]) -> None:
-        for made, total in zip(self.running, totals):
-            assert total is not None
-            made.join_sum(total)
-
-    def _in_registers(self, start: str, count: int, stride: int) -> list[str | None]:
-        """Return the joins of the first partial and of those a stride apart."""
+    def _join(self, start: str, count: int) -> None:
         for made in self.running:
             made.in_registers = True
-        found = self._joined(start, count, 0, stride)
-        for made in self.running:
+        totals = self._joined(start, count, 0, 1)
+        for made, total in zip(self.running, totals):
             made.in_registers = False
-        return found
+            assert total is not None
+            made.join_sum(total)
 
     def _joined(self, start: str, count: int, first: int, stride: int) -> list[str | None]:
         """Return the joins of the partials ``first``, ``first + stride``, …; None without elements.
