@@ -98,16 +98,11 @@ def _weighted(x: Any, axis: Any, keepdims: bool, b: Any, return_sign: bool) -> A
     used = b != 0.0
     highest = stop_gradient(numpy("max", where(used, x, -np.inf), axis=axis, keepdims=True))
     highest = where(numpy("isfinite", highest), highest, 0.0)
-    less = x - highest
-    terms = where(used, b * numpy("exp", less), 0.0)
+    terms = where(used, b * numpy("exp", x - highest), 0.0)
     total = numpy("sum", terms, axis=axis, keepdims=True)
     sign = numpy("sign", total)
     size = numpy("abs", total) if return_sign else total
-    # beside a total that is nearly 1, what is more than 1 is summed by itself
-    first = numpy("sum", where(less < 0.0, 0.0, terms), axis=axis, keepdims=True) - 1.0
-    more = first + numpy("sum", where(less < 0.0, terms, 0.0), axis=axis, keepdims=True)
-    near = numpy("abs", more) < 0.5
-    found = where(near, numpy("log1p", where(near, more, 0.0)), numpy("log", size)) + highest
+    found = numpy("log", size) + highest
     if not keepdims:
         found, sign = (numpy("sum", each, axis=axis) for each in (found, sign))
     return (found, sign) if return_sign else found

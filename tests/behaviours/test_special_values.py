@@ -365,26 +365,6 @@ def test_slopes(number: int) -> None:
     np.testing.assert_allclose(found, wanted)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_what_is_beside_the_largest_exponential(dtype: Any) -> None:
-    rows = np.array([[-3e-309, -40], [-1e-18, -40], [-np.inf, 1e-3], [0, -0.0], [3, -INF]], dtype)
-    wanted = np.array([np.logaddexp(*map(float, row)) for row in rows])
-
-    def logarithms(x):
-        return np.log(np.sum(np.exp(x), axis=1))
-
-    def weighted(x):
-        return gradc.special.logsumexp(x, axis=1, b=np.ones((1, 1), dtype))
-
-    for function in (logarithms, weighted):
-        value = gradc.compile(function)
-        np.testing.assert_allclose(value(rows), wanted, 4 * np.finfo(dtype).eps)
-        assert np.array_equal(value(rows), np.stack([value(row[None])[0] for row in rows]))
-        slopes = gradc.compile(gradc.grad(lambda x, of=function: np.sum(of(x))))(rows)
-        softmax = np.exp(rows.astype(float) - wanted[:, None])
-        np.testing.assert_allclose(slopes, softmax, 4 * np.finfo(dtype).eps)
-
-
 def test_products_begin_with_the_initial_number() -> None:
     rows = np.array([[1e200, 1e200, 1.0], [INF, 2.0, 3.0], [1e-200, 1e-200, 1e300]])
     for initial in (1e-200, -0.0, 1e300):

@@ -260,8 +260,8 @@ def test_passes_are_explained() -> None:
         "evidence: 2 passes over the rows of x, y\n"
         "pass 1 reads x, y; is given 32 bytes, returns 8 bytes a node of the tree\n"
         f"  maximum f64 at test_row_sums.py:{lines}\n"
-        "pass 2 reads x, y; is given 40 bytes, returns 16 bytes a node of the tree\n"
-        f"  2 times sum f64 at test_row_sums.py:{lines}"
+        "pass 2 reads x, y; is given 40 bytes, returns 8 bytes a node of the tree\n"
+        f"  sum f64 at test_row_sums.py:{lines}"
     )
 
 

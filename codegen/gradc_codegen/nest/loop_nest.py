@@ -56,7 +56,6 @@ class Statement:
     loops: those around it, outermost first, each with the dim it is.
     shared: how many of its loops, the outermost ones, all its readers are in.
     sums_rows: whether it sums the rows of a matrix that nothing else reads, see ``schedule``.
-    is_rare: whether it is a rare sum, or read by such alone.
     """
 
     number: int
@@ -81,7 +80,6 @@ class Statement:
     part: int = 0
     position: int = 0
     sums_rows: bool = False
-    is_rare: bool = False
     bundle: tuple[Statement, ...] = ()
     # used while scheduling
     scope: int = 0

@@ -19,7 +19,6 @@ from gradc_codegen.schedule.cost import joins_in_groups
 from gradc_codegen.schedule.in_place import overwriting
 from gradc_codegen.schedule.lane_costs import LaneCosts
 from gradc_codegen.schedule.lanes import spread
-from gradc_codegen.schedule.rare import mark_rare, rare_apart
 from gradc_codegen.schedule.statements import StatementBuilder
 from gradc_codegen.schedule.straight.outline import cut
 from gradc_codegen.schedule.straight.side_by_side import bundled
@@ -59,7 +58,6 @@ def _scheduled(
     order = overwriting(function, granted, made.links)
     statements = StatementBuilder(function, order, choices).statements
     _mark_sums_of_rows(statements)
-    mark_rare(statements)
     body = _Scheduler(choices).arrange(statements, 0, 0)
     if choices.joins_functions:
         body = bundled(body)
@@ -112,7 +110,7 @@ class _Scheduler:
             if slot:
                 items += self.arrange(slot, depth, peeled + 1)
             if phase < count and loops[phase]:
-                items += [self._loop(each, depth) for each in rare_apart(loops[phase])]
+                items.append(self._loop(loops[phase], depth))
         return items
 
     def _enter(self, statements: list[Statement]) -> None:

@@ -11,7 +11,6 @@ from gradc_ir.core.op import REALS, Domain, Op, Work, declare
 from gradc_ir.core.types import Array, Axes, DType, Type, Types
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.meaning import functions
-from gradc_ir.meaning.exponentials import logsumexp
 from gradc_ir.meaning.norms import norm
 from gradc_ir.meaning.reduction import reduce_in_order
 
@@ -120,12 +119,22 @@ def _infer_of_floats(name: str) -> Callable[..., Types]:
     return infer
 
 
+def _logsumexp(x: Array, *, axes: Axes) -> Array:
+    with np.errstate(all="ignore"):
+        lowest_ = lowest(x.dtype)
+        largest = reduce_in_order(x, axes, functions.maximum, lowest_, lowest_)
+        finite = np.where(np.abs(largest) < np.inf, largest, 0).astype(x.dtype)
+        shifted = np.exp(x - np.expand_dims(finite, axes))
+        total = reduce_in_order(shifted, axes, np.add, -0.0, 0)
+        return np.asarray(np.log(total) + finite)
+
+
 declare(
     "logsumexp",
     "reduce",
     1,
     _infer_of_floats("logsumexp"),
-    logsumexp,
+    _logsumexp,
     attributes=("axes",),
     summary="log(sum(exp(x))) over axes without overflow; -inf for no elements.",
 )

@@ -128,7 +128,7 @@ def _expand(node: Node, operands: list[Value]) -> Value:
     if name in _OF_DOUBLE:
         return build.active().apply(_OF_DOUBLE[name], (_half(operands[0]),), {}).results[0]
     if name == "logsumexp":
-        return logsumexp_in_turn(operands[0], node.attributes["axes"], _rare_sum)
+        return logsumexp_in_turn(operands[0], node.attributes["axes"])
     if name == "norm":
         return _expand_norm(operands[0], node.attributes["axes"])
     if name in composed.BODIES:
