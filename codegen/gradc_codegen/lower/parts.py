@@ -127,15 +127,20 @@ class Parts:
         writer, first = made.writer, made.indices[loop]
         assert isinstance(first, Lane)
         made.elements.block = loop.block
+        # what stands beside parts reads a block, also of those elements that do not count
+        end = _COUNT if all(isinstance(x, Part) for x in loop.body) else str(loop.block)
 
         def strip(offset: str) -> None:
             made.elements.offset = offset
             index = Lane(writer.add(first.origin, offset), "1")
             left = writer.subtract(_COUNT, offset) if kind.masked else None
+            if left is not None and end != _COUNT:
+                call = writer.module.call
+                left = writer.emit(call("i64", "@llvm.smax.i64", f"i64 {left}", "i64 0"))
             self._block(made, part, loop, index, part.strip, left)
 
         mark = writer.module.keep_plain()
-        writer.loop("0", _COUNT, strip, part.strip, runs=True, mark=mark)
+        writer.loop("0", end, strip, part.strip, runs=True, mark=mark)
 
     def _block(
         self, made: Lowering, part: Part, loop: Loop, index: str, lanes: int, left: str | None
