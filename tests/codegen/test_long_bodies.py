@@ -74,7 +74,7 @@ def layers(samples: Size) -> Function:
     return derive(trace(function, types).function, Request("value_and_grad", (0,)))
 
 
-@pytest.mark.parametrize("samples", [N, 20, 64])
+@pytest.mark.parametrize("samples", [N, 20, 24, 40, 64])
 def test_a_long_run_between_loops_goes_in_strips(samples: Size) -> None:
     function = layers(samples)
     loop = outer_loop(function)

@@ -80,7 +80,7 @@ class Parts:
         loop = next(reversed(self._outer.indices), None)
         strips = part.strip > 0
         masked = writer.mask is not None
-        if loop is not None and strips and isinstance(loop.size, int):
+        if loop is not None and strips and isinstance(loop.size, int) and _is_alone(loop):
             masked = masked and loop.size % part.strip != 0
         kind = _Kind(part.number, masked, strips)
         if kind not in self._written:
@@ -128,7 +128,7 @@ class Parts:
         assert isinstance(first, Lane)
         made.elements.block = loop.block
         # what stands beside parts reads a block, also of those elements that do not count
-        end = _COUNT if all(isinstance(x, Part) for x in loop.body) else str(loop.block)
+        end = _COUNT if _is_alone(loop) else str(loop.block)
 
         def strip(offset: str) -> None:
             made.elements.offset = offset
@@ -154,3 +154,8 @@ class Parts:
             made.elements.horizontal.flush()
             if part.strip and left is None:
                 fetch_ahead(made.elements, index, loop.block)
+
+
+def _is_alone(loop: Loop) -> bool:
+    """Whether a loop is of parts alone, which all go strip by strip."""
+    return all(isinstance(item, Part) for item in loop.body)
