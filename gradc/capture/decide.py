@@ -16,6 +16,8 @@ FEW_STEPS = 4
 # Up to so much is written out: it takes a few milliseconds to compile, and what one step computes
 # may meet what the next one does.
 FEW_NODES = 200
+# Of a short loop more is: the joints of an arm, whose matrices are numbers, and shared, then.
+SHORT, MORE_NODES = 8, 1000
 # A node that becomes a loop of its own over elements, a sum, a product of matrices or the like,
 # counts as so many others: LLVM takes some 20 ms for one. Elementwise nodes share a loop.
 NODES_OF_A_LOOP = 20
@@ -68,7 +70,7 @@ def is_worth_rolling(steps: int | None, nodes: int) -> bool:
     """Whether a loop is to be rolled whose steps have so many nodes each; None: nobody knows."""
     if steps is None:
         return nodes > FEW_NODES
-    return steps > FEW_STEPS and steps * nodes > FEW_NODES
+    return steps > FEW_STEPS and steps * nodes > (FEW_NODES if steps > SHORT else MORE_NODES)
 
 
 class Size:
