@@ -180,14 +180,10 @@ def _shared(function: str, outside: str) -> LoadedModule:
     def text() -> str:
         from gradc_codegen.math.shared import OUTSIDE, shared_of  # what is kept does without
 
-        found = shared_of(function, _machine(is_narrow=outside == OUTSIDE[True]))
-        assert found is not None
-        return found.text
+        return _text_for_this_machine(shared_of, function, is_narrow=outside == OUTSIDE[True])
 
     # it is emitted as it is written, whatever LLVM does before
-    loaded = kept_module(text, "long", name=f"{outside} {function}")
-    _kept.append(loaded)
-    return loaded
+    return _kept_outside(text, "long", f"{outside} {function}")
 
 
 def _shared_address(symbol: str) -> int:
@@ -202,13 +198,9 @@ def _whole(function: str, outside: str) -> LoadedModule:
     def text() -> str:
         from gradc_codegen.math.whole import OUTSIDE, whole_of  # what is kept does without
 
-        found = whole_of(function, _machine(is_narrow=outside == OUTSIDE[True]))
-        assert found is not None
-        return found.text
+        return _text_for_this_machine(whole_of, function, is_narrow=outside == OUTSIDE[True])
 
-    loaded = kept_module(text, "math", name=f"{outside} {function}")
-    _kept.append(loaded)
-    return loaded
+    return _kept_outside(text, "math", f"{outside} {function}")
 
 
 def _whole_address(symbol: str) -> int:
@@ -216,10 +208,22 @@ def _whole_address(symbol: str) -> int:
     return _whole(function, outside).address(symbol)
 
 
-def _machine(*, is_narrow: bool) -> Machine:
-    """Return this machine, or what it is for code that keeps to registers of 32 bytes."""
+def _text_for_this_machine(
+    make: Callable[[str, Machine], Any], function: str, *, is_narrow: bool
+) -> str:
+    """Return the text of a function outside, for code of all registers or of 32 bytes of each."""
     machine = machine_of(target("native"))
-    return machine.keeping_to(NARROW) if is_narrow else machine
+    found = make(function, machine.keeping_to(NARROW) if is_narrow else machine)
+    assert found is not None
+    text: str = found.text
+    return text
+
+
+def _kept_outside(text: Callable[[], str], effort: Level, name: str) -> LoadedModule:
+    """Return the module of a function that kernels call, which stays loaded."""
+    loaded = kept_module(text, effort, name=name)
+    _kept.append(loaded)
+    return loaded
 
 
 @functools.cache

@@ -28,7 +28,7 @@ from gradc_ir.core.types import Type
 from gradc_ir.errors import ShapeError
 
 
-def accumulate(name: str, a: Any, axis: Any, dtype: Any = None, title: str = "") -> Any:
+def accumulate(name: str, a: Any, axis: Any, dtype: Any = None) -> Any:
     """Return the running results of a binary function along an axis; None flattens."""
     x, axis = shaping.flat_without_axis(a, axis)
     if dtype is not None:
@@ -126,13 +126,13 @@ def _places_of_best(name: str, x: Any, axis: int) -> Any:
 @numpy_function("cumsum", out=3)
 def cumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     """Record ``np.cumsum``."""
-    return accumulate("add", a, axis, dtype, "np.cumsum")
+    return accumulate("add", a, axis, dtype)
 
 
 @numpy_function("cumprod", out=3)
 def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     """Record ``np.cumprod``."""
-    return accumulate("multiply", a, axis, dtype, "np.cumprod")
+    return accumulate("multiply", a, axis, dtype)
 
 
 @numpy_function("nancumsum", out=3)
