@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from gradc_codegen.nest.index_maps import Fixed, identity, index_maps
-from gradc_codegen.nest.loop_nest import KNOWN, Reading
+from gradc_codegen.nest.index_maps import Fixed, Index, Shifted, Windowed, identity, index_maps
+from gradc_codegen.nest.loop_nest import KNOWN, Reading, dim_at, moving
 from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.cost import operations
 from gradc_ir.core.graph import Node, Value
@@ -81,15 +81,35 @@ class Recomputed:
         """Return what a node reads, through the operands that are recomputed."""
         found: dict[tuple[Value, Reading], None] = {}
         for operand, map_ in zip(node.operands, index_maps(node)):
-            own = tuple(
-                index if isinstance(index, int) else KNOWN if isinstance(index, Fixed) else -1
-                for index in map_
-            )
+            own = tuple(map(_reading, map_))
             for value, inner in self.of(operand):
-                found[value, tuple(own[dim] if dim >= 0 else dim for dim in inner)] = None
+                found[value, tuple(_through(own, read) for read in inner)] = None
         return tuple(found)
 
     def of(self, value: Value) -> Readings:
         """Return what reading a value reads: itself if it is kept."""
         readings = self._readings.get(value)
         return ((value, identity(value.type.rank)),) if readings is None else readings
+
+
+def _reading(index: Index) -> int:
+    """Return what stands in a reading for an index."""
+    if isinstance(index, int):
+        return index
+    if isinstance(index, Fixed):
+        return KNOWN
+    if isinstance(index, Windowed) and index.step == 1:
+        return moving(index.dim)
+    if isinstance(index, Shifted):
+        # of several the outermost: windows begin at neighbours
+        return next((moving(dim) for dim, step in index.terms if step == 1), -1)
+    return -1
+
+
+def _through(own: Reading, read: int) -> int:
+    """Return what stands in a reading for an index that an operand is read at."""
+    dim = dim_at(read)
+    if dim < 0:
+        return dim
+    found = own[dim]
+    return found if dim == read or found < 0 else moving(found)
