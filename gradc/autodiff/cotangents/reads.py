@@ -34,7 +34,7 @@ class Read(NamedTuple):
             if total is not None:
                 return Cotangent(value, self._joined(total.mask, x))
             windows = sliding(x.type.shape, self.indices, self.axes)
-            if windows and windows.covers(x.type.shape[windows.axis]) and not self.cotangent.mask:
+            if windows and windows.cover(x.type.shape) and not self.cotangent.mask:
                 return Cotangent(value)
             return Cotangent(value, self._was_read(x))
 
@@ -42,7 +42,7 @@ class Read(NamedTuple):
         """Return the start, or zeros, with a part added where it was read of x."""
         windows = sliding(x.type.shape, self.indices, self.axes)
         if windows:
-            total = windows.summed(part, x.type.shape)
+            total = windows.placed(part, x.type.shape)
             return total if start is None else build.add(start, total)
         if start is None:
             start = build.full(x.type.shape, 0, part.type.dtype)

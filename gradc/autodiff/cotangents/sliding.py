@@ -12,8 +12,8 @@ from gradc_ir import build
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Shape, Size
-from gradc_ir.core.types import Axes, DType
-from gradc_ir.graphs.affine import affine, is_within
+from gradc_ir.core.types import Axes
+from gradc_ir.graphs.affine import Affine, affine, is_within
 
 # Elements of longer windows are added one by one.
 _LONGEST = 1024
@@ -22,25 +22,27 @@ _LONGEST = 1024
 class Sliding(NamedTuple):
     """Windows along an axis: element k of window i is element ``start + i + step * k``.
 
-    ``along`` is which axis of the index is i; the other one is k.
+    ``along`` is which axis of the index is i; the other one is k. With a second axis, what is read
+    is not a vector but a matrix, at ``[start + i + step * k, k]``: diagonals.
     """
 
-    axis: int
+    axes: Axes
     start: Size
     step: int
     along: int
     count: Size
     length: int
 
-    def covers(self, size: Size) -> bool:
-        """Whether all elements of the axis, which has this size, are surely in some window."""
+    def cover(self, shape: Shape) -> bool:
+        """Whether all elements of an array of this shape are surely read."""
         # windows side by side have no gaps
         span = self.count + self.length - 1
-        return self.step == 1 and self.start == 0 and span == size and self.count != 0
+        is_whole = self.step == 1 and self.start == 0 and span == shape[self.axes[0]]
+        return is_whole and len(self.axes) == 1 and self.count != 0
 
-    def summed(self, cotangent: Value, shape: Shape) -> Value:
+    def placed(self, cotangent: Value, shape: Shape) -> Value:
         """Return the cotangent of the array of this shape: zeros where no window is."""
-        size, rest = shape[self.axis], cotangent.type.shape[2:]
+        size, rest = shape[self.axes[0]], cotangent.type.shape[2:]
         # element j has element k of the window j - start - step * k; zeros are where there is none
         reach = self.step * (self.length - 1)
         before = self.start + max(reach, 0)
@@ -49,34 +51,37 @@ class Sliding(NamedTuple):
         starts[self.along] = before
         padded[self.along] = before + (size - self.start) - min(reach, 0)
         whole = build.pad(cotangent, tuple(starts), tuple(padded), (1,) * len(padded))
-        index = (size, self.length)
-        window, place = _counting(index, 0), _counting(index, 1)
+        windows = (size, self.length)
+        window, place = build.index_along(windows, 0), build.index_along(windows, 1)
         window = build.sub(window, build.mul(place, self.step))
-        first = build.size_value(before - self.start)
-        window = build.add(window, build.broadcast(first, index, ()))
-        found = build.gather(whole, (window, place), (self.along, 1 - self.along))
-        total = build.reduce_sum(found, (1,))
-        order = list(range(1, total.type.rank))
-        order.insert(self.axis, 0)
+        window = build.add(
+            window, build.broadcast(build.size_value(before - self.start), windows, ())
+        )
+        total = build.gather(whole, (window, place), (self.along, 1 - self.along))
+        if len(self.axes) == 1:
+            total = build.reduce_sum(total, (1,))
+        others = iter(range(len(self.axes), total.type.rank))
+        order = [
+            self.axes.index(axis) if axis in self.axes else next(others)
+            for axis in range(total.type.rank)
+        ]
         return build.transpose(total, tuple(order))
 
 
 def sliding(shape: Shape, indices: Sequence[Value], axes: Axes) -> Sliding | None:
     """Return which windows of an array are read at indices; None where they are none that slide."""
-    if len(indices) != 1 or indices[0].type.rank != 2:
+    index_shape = indices[0].type.shape
+    if len(index_shape) != 2 or len(indices) > 2:
         return None
-    (index,), (axis,) = indices, axes
-    found = affine(index)
-    if found is None or not is_within(found, index.type.shape, shape[axis]):
+    start, *more = map(affine, indices)
+    if start is None or not is_within(start, index_shape, shape[axes[0]]):
         return None
     for along in (0, 1):
-        count, length = index.type.shape[along], index.type.shape[1 - along]
-        step = found.steps[1 - along]
+        count, length = index_shape[along], index_shape[1 - along]
+        step = start.steps[1 - along]
         is_short = isinstance(length, int) and 0 < length <= _LONGEST
-        if found.steps[along] == 1 and step and is_short:
-            return Sliding(axis, found.start, step, along, count, length)
+        counting = Affine(0, (along, 1 - along))
+        is_diagonal = all(one == counting and shape[axes[1]] == length for one in more)
+        if start.steps[along] == 1 and step and is_short and is_diagonal:
+            return Sliding(axes, start.start, step, along, count, length)
     return None
-
-
-def _counting(shape: Shape, axis: int) -> Value:
-    return build.broadcast(build.iota(DType.I64, shape[axis]), shape, (axis,))

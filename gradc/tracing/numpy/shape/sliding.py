@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import each, index_along, position, with_size
+from gradc.tracing.building.axes import each, position, with_size
 from gradc.tracing.building.by_name import array, number
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.tracer import Tracer, make_view, shape_of
@@ -36,7 +36,7 @@ class Sliding(View):
         """Return the view's elements."""
         count = base.type.shape[self.axis] - self.length + 1
         both = (count, self.length)
-        index = index_along(both, 0) + index_along(both, 1)
+        index = build.index_along(both, 0) + build.index_along(both, 1)
         found = build.gather(base, [index], (self.axis,))
         # what is indexed comes first: back to its axis, and to the end
         others = list(range(2, base.type.rank + 1))
