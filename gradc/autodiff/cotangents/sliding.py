@@ -30,15 +30,15 @@ class Sliding(NamedTuple):
     start: Size
     step: int
     along: int
-    count: Size
+    number: Size
     length: int
 
     def cover(self, shape: Shape) -> bool:
         """Whether all elements of an array of this shape are surely read."""
         # windows side by side have no gaps
-        span = self.count + self.length - 1
+        span = self.number + self.length - 1
         is_whole = self.step == 1 and self.start == 0 and span == shape[self.axes[0]]
-        return is_whole and len(self.axes) == 1 and self.count != 0
+        return is_whole and len(self.axes) == 1 and self.number != 0
 
     def placed(self, cotangent: Value, shape: Shape) -> Value:
         """Return the cotangent of the array of this shape: zeros where no window is."""
@@ -79,9 +79,10 @@ def sliding(shape: Shape, indices: Sequence[Value], axes: Axes) -> Sliding | Non
     for along in (0, 1):
         count, length = index_shape[along], index_shape[1 - along]
         step = start.steps[1 - along]
-        is_short = isinstance(length, int) and 0 < length <= _LONGEST
+        if not isinstance(length, int) or not 0 < length <= _LONGEST:
+            continue
         counting = Affine(0, (along, 1 - along))
         is_diagonal = all(one == counting and shape[axes[1]] == length for one in more)
-        if start.steps[along] == 1 and step and is_short and is_diagonal:
+        if start.steps[along] == 1 and step and is_diagonal:
             return Sliding(axes, start.start, step, along, count, length)
     return None
