@@ -151,7 +151,9 @@ def _image(x: Any, w: Any) -> Any:
 
 def _lags(x: Any, w: Any) -> Any:
     picked = np.stack([x[k : k + len(x) - 4] for k in range(5)], axis=1)
-    return np.sum((picked @ w) ** 2) + np.sum(x[np.arange(6)[:, None] + 2 * np.arange(3)] ** 3)
+    steps = 2 * np.arange(3)
+    cubes = np.sum(x[np.arange(6)[:, None] + steps] ** 3) - np.sum(x[steps[:, None] + np.arange(5)])
+    return np.sum((picked @ w) ** 2) + cubes * np.sum(x[steps[:, None] + np.arange(4)] ** 2)
 
 
 def _convolved(x: Any, w: Any) -> Any:
