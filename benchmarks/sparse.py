@@ -346,9 +346,7 @@ UNKNOWNS: dict[str, Callable[[int], int]] = {
 def by_sizes() -> None:
     """Print the time of first calls by sizes, of the pattern and all, and the colours."""
     gradc.compile(tridiagonal).jacobian_values(np.ones(7))  # what the first of all loads
-    print(
-        f"{'':12} {'unknowns':>9} {'elements':>9} {'pattern':>8} {'values, s':>9} {'colours':>7}"
-    )
+    print(f"{'':12} {'unknowns':>9} {'elements':>9} {'pattern':>8} {'values, s':>9} {'colours':>7}")
     for name, unknowns in UNKNOWNS.items():
         row = ROWS[name]
         gradc.compile(row.function).jacobian_structure(np.ones(unknowns(400)))
