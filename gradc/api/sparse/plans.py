@@ -23,8 +23,8 @@ from gradc.runtime.derivative_pattern import (
     Made,
     Making,
     looked_at,
-    making_of,
     numbers,
+    pattern_and_making,
     pattern_of,
 )
 from gradc.runtime.prepared import Prepared
@@ -32,7 +32,6 @@ from gradc.runtime.quick_call import Call
 from gradc.runtime.specialize import working
 from gradc.scopes import scopes_key
 from gradc.sparsity.compression import seeds
-from gradc.sparsity.placement import Placement
 from gradc.sparsity.relation import Relation
 from gradc.sparsity.seeds import BySeeds, ByTerms
 from gradc.tracing.captured.captures import SameElements, SameZeros, are_equal
@@ -133,21 +132,25 @@ class Plan:
     @cached_property
     def whole(self) -> Form:
         """What computes all elements."""
-        return self._form(self.making.placement, self.rows)
+        making = self.making
+        if not self.pattern.nnz:
+            return Form(None)
+        return self._form(making.of_all(), making.all_in_runs(lambda: self.rows))
 
     @cached_property
     def of_lower(self) -> Form:
         """What computes those of the lower triangle."""
-        return self._form(self.making.placement.of(self.lower), self.rows[self.lower])
-
-    def _form(self, placement: Placement, rows: Array) -> Form:
+        making, placement = self.making, self.making.placement.of(self.lower)
         if not len(placement.places):
             return Form(None)
+        return self._form(making.of(placement), making.in_runs(placement, self.rows[self.lower]))
+
+    def _form(self, every: Made, in_runs: Made | None) -> Form:
         names = None
         if self.stays is not None:
             names = [guard.name for guard in self.stays if type(guard) is SameElements]
-        alone = self.making.alone(placement, rows, names)
-        compiled, places = self.formed(self.making.of(placement), alone)
+        alone = in_runs or self.making.fixed(every, names)
+        compiled, places = self.formed(every, alone)
         return Form(compiled, (*self.given, *places))
 
     def fits(self, leaves: Sequence[Array]) -> bool:
@@ -344,11 +347,8 @@ class Plans:
         captured = [capture.read() for capture in traced.captures]
         looked: dict[int, Array] = {}
         arrays = [*fixed.leaves, *captured]
-        found = pattern_of(
-            traced.function, asked.of, leaf, owner.options, arrays, looked, len(captured)
-        )
         request = Request(asked.of, (leaf,), asked.mode, owner.options)
-        making = making_of(found, traced.function, request, arrays, looked)
+        found, making = pattern_and_making(traced.function, request, arrays, looked, len(captured))
         types = traced.function.param_types[leaf], traced.function.result_types[0]
         given: tuple[Array, ...] = ()
         if making.passes is not None:

@@ -1,0 +1,362 @@
+"""The rows of a derivative in closed form: which elements each has, and the coefficients of each.
+
+Rows that are alike are one piece: their elements' columns, and the places of their coefficients,
+grow evenly from row to row. Pieces that take turns, as border and interior of a grid do, are lines
+that repeat.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+from gradc.sparsity.lattices.arrays import Pieces, signs, some
+from gradc.sparsity.lattices.lattice import (
+    Affine,
+    NotClosed,
+    Piece,
+    all_meet,
+    all_minus,
+    meet,
+    minus,
+    pieces_of,
+)
+from gradc.sparsity.runs import LONGEST_ROW, Source
+from gradc_ir.classes.named import NamedTuple
+
+# More kinds of rows are no closed form.
+_MOST_KINDS = 512
+# So many rows may have many elements each.
+_MOST_LONG = 16
+
+
+class Closed(NamedTuple):
+    """Coefficients of one term: rows and columns, counted from 1, or 0; and where each stands.
+
+    ``leaf`` is the array that they stand in.
+    """
+
+    rows: Pieces
+    columns: Pieces
+    at: Pieces
+    leaf: int
+
+
+class Even(NamedTuple):
+    """A number: the first one, and how far those of the next row and the next line are."""
+
+    start: int
+    step: int
+    stride: int
+
+
+class Element(NamedTuple):
+    """An element of each row of a stretch: its column, and the coefficients whose sum it is."""
+
+    column: Even
+    sources: tuple[Source, ...]
+
+
+class Stretch(NamedTuple):
+    """Rows that follow one another and are alike."""
+
+    first: int
+    rows: int
+    elements: tuple[Element, ...]
+
+
+class Lines(NamedTuple):
+    """Stretches that repeat so many times, each so many rows further.
+
+    ``row``: the row whose elements these are, one for each row of a stretch; else None.
+    """
+
+    times: int
+    stride: int
+    stretches: tuple[Stretch, ...]
+    row: int | None = None
+
+    @property
+    def width(self) -> int:
+        """How many elements a line has."""
+        return sum(one.rows * len(one.elements) for one in self.stretches)
+
+
+class _Label(NamedTuple):
+    """Of a coefficient: in which order it is added, and the array where it is, -1 for a zero."""
+
+    order: tuple[int, int]
+    leaf: int
+
+
+class _Kind(NamedTuple):
+    """Positions that are alike: of each label two values, a column and a place."""
+
+    piece: Piece
+    labels: tuple[_Label, ...]
+
+
+def closed_rows(parts: Iterable[Closed], is_symmetric: bool) -> list[Lines]:
+    """Return the rows of a derivative that is the sum of parts, from the first to the last.
+
+    ``is_symmetric``: where an element is, its mirror image is, too. Raises NotClosed where there
+    are many kinds of rows, or these do not lie evenly.
+    """
+    kinds: list[_Kind] = []
+    long: dict[int, list[tuple[Piece, _Label]]] = {}
+    for source, label in _sources(parts, is_symmetric):
+        if source.at.is_constant and source.counts:
+            # a row of many elements: these are looked at by their columns
+            column, place = source.values
+            made = pieces_of(source.counts, column, [column, place])
+            long.setdefault(source.at.base, []).extend((one, label) for one in made)
+        else:
+            kinds = _laid_over(kinds, source, label)
+    if len(long) > _MOST_LONG:
+        raise NotClosed
+    found = []
+    for row, pieces in long.items():
+        here = Piece((), Affine(row, ()), ())
+        elements: list[_Kind] = []
+        for piece, label in [*_of_row(kinds, here), *pieces]:
+            elements = _laid_over(elements, piece, label)
+        kinds = [_Kind(piece, kind.labels) for kind in kinds for piece in minus(kind.piece, here)]
+        found += [(row, lines._replace(row=row)) for lines in _lines(elements)]
+    found += [(lines.stretches[0].first, lines) for lines in _lines(kinds)]
+    found.sort(key=lambda one: one[0])  # what is of one row stays in order
+    _check_order([lines for _, lines in found])
+    return [lines for _, lines in found]
+
+
+def _check_order(found: Sequence[Lines]) -> None:
+    """Raise NotClosed where rows of one kind are among lines of others."""
+    end = -1
+    for lines in found:
+        first = lines.stretches[0].first if lines.row is None else lines.row
+        last = lines.stretches[-1]
+        if lines.row is None:
+            if first <= end:
+                raise NotClosed
+            end = last.first + last.rows - 1 + (lines.times - 1) * lines.stride
+        else:
+            if first < end:
+                raise NotClosed
+            end = first
+
+
+# -- from terms to coefficients of rows ------------------------------------------------------------
+
+
+def _sources(parts: Iterable[Closed], is_symmetric: bool) -> Iterator[tuple[Piece, _Label]]:
+    """Yield coefficients by rows: of each a column and a place, which grow evenly."""
+    mirrored = []
+    for number, part in enumerate(parts):
+        for piece in all_meet(all_meet(part.rows, part.columns), part.at):
+            row, column, place = piece.values
+            if not _counts(row, piece.counts) or not _counts(column, piece.counts):
+                continue
+            row, column = (one._replace(base=one.base - 1) for one in (row, column))
+            for one, at in _by_rows(piece.counts, row, (column, place), piece.at):
+                yield one, _Label((number, at), part.leaf)
+            mirrored.append((piece.counts, column, row))
+    if is_symmetric:
+        for counts, column, row in mirrored:
+            nowhere = Affine(0, (0,) * len(counts))
+            for one, at in _by_rows(counts, column, (row, nowhere), nowhere):
+                yield one, _Label((-1, at), -1)
+
+
+def _counts(number: Affine, counts: Sequence[int]) -> bool:
+    """Whether numbers are places, counted from 1, and not 0."""
+    if number.is_constant and not number.base:
+        return False
+    if number.range(counts)[0] < 1:
+        raise NotClosed
+    return True
+
+
+def _by_rows(
+    counts: Sequence[int], row: Affine, values: Sequence[Affine], at: Affine
+) -> Iterator[tuple[Piece, int]]:
+    """Yield pieces of rows, one for each of several elements in a row, and where they are."""
+    rows = [axis for axis, slope in enumerate(row.slopes) if slope]
+    beside = [axis for axis, slope in enumerate(row.slopes) if not slope]
+    repeats = 1
+    for axis in beside:
+        repeats *= counts[axis]
+
+    def along(affine: Affine, axes: Sequence[int], place: Sequence[int]) -> Affine:
+        return Affine(affine.at(place), tuple(affine.slopes[axis] for axis in axes))
+
+    if repeats > LONGEST_ROW:
+        if rows:
+            raise NotClosed
+        yield Piece(tuple(counts), row, tuple(values)), at.base
+        return
+    own = [counts[axis] for axis in rows]
+    for digits in itertools.product(*(range(counts[axis]) for axis in beside)):
+        place = [0] * len(counts)
+        for axis, digit in zip(beside, digits):
+            place[axis] = digit
+        moved = [along(one, rows, place) for one in values]
+        for piece in pieces_of(own, along(row, rows, place), moved):
+            yield piece, at.at(place)
+
+
+# -- kinds of rows ---------------------------------------------------------------------------------
+
+
+def _laid_over(kinds: list[_Kind], source: Piece, label: _Label) -> list[_Kind]:
+    """Return kinds with one more coefficient where it is."""
+    left, found = [source], []
+    for kind in kinds:
+        both = all_meet([kind.piece], left)
+        if not both:
+            found.append(kind)
+            continue
+        found += [_Kind(piece, (*kind.labels, label)) for piece in both]
+        found += [_Kind(piece, kind.labels) for piece in all_minus([kind.piece], left)]
+        left = all_minus(left, [kind.piece])
+    found += [_Kind(piece, (label,)) for piece in left]
+    if len(found) > _MOST_KINDS:
+        raise NotClosed
+    return found
+
+
+def _of_row(kinds: Iterable[_Kind], here: Piece) -> Iterator[tuple[Piece, _Label]]:
+    """Yield the coefficients of one row as pieces of columns."""
+    for kind in kinds:
+        for piece in meet(kind.piece, here):
+            for label, (column, place) in zip(
+                kind.labels, zip(piece.values[::2], piece.values[1::2])
+            ):
+                yield Piece((), column, (column, place)), label
+
+
+class _Elements(NamedTuple):
+    """A piece of rows, and of each element the numbers of its coefficients, in their order."""
+
+    kind: _Kind
+    elements: tuple[tuple[int, ...], ...]
+
+
+def _in_order(kind: _Kind) -> list[_Elements]:
+    """Return parts of a kind in each of which the columns are in one order, and this order."""
+    waiting = [kind.piece]
+    found: list[_Elements] = []
+    while waiting:
+        if len(waiting) + len(found) > _MOST_KINDS:
+            raise NotClosed
+        piece = waiting.pop()
+        columns = piece.values[::2]
+        order = sorted(range(len(columns)), key=lambda i: (columns[i].base, kind.labels[i].order))
+        elements: list[list[int]] = []
+        for i in order:
+            if not elements:
+                elements.append([i])
+                continue
+            parts = signs(piece, columns[i].plus(columns[elements[-1][0]], -1))
+            if len(parts) > 1:
+                waiting += [part for part, _ in parts]
+                break
+            if parts[0][1] < 0:
+                raise NotClosed
+            if parts[0][1]:
+                elements.append([i])
+            else:
+                elements[-1].append(i)
+        else:
+            labels = [[i for i in one if kind.labels[i].leaf >= 0] or one[:1] for one in elements]
+            made = tuple(tuple(sorted(one, key=lambda i: kind.labels[i].order)) for one in labels)
+            found.append(_Elements(_Kind(piece, kind.labels), made))
+    return found
+
+
+# -- lines of stretches ----------------------------------------------------------------------------
+
+
+def _lines(kinds: Iterable[_Kind]) -> Iterator[Lines]:
+    """Yield kinds as lines, in order."""
+    ordered = [one for kind in kinds for one in _in_order(kind)]
+    ordered.sort(key=lambda one: one.kind.piece.at.base)
+    together: list[_Elements] = []
+    end = -1
+    for one in ordered:
+        first, last = one.kind.piece.ends
+        if together and first > end:
+            yield from _together(together)
+            together = []
+        together.append(one)
+        end = max(end, last)
+    if together:
+        yield from _together(together)
+
+
+def _together(group: Sequence[_Elements]) -> Iterator[Lines]:
+    """Yield pieces that overlap as stretches of the same lines."""
+    strides = {stride for one in group for times, stride in [_spread(one.kind.piece)] if times > 1}
+    if len(strides) > 1:
+        raise NotClosed
+    first = group[0].kind.piece.at.base
+    if not strides:
+        strides = {max(one.kind.piece.ends[1] for one in group) + 1 - first}
+    (stride,) = strides
+    lines = []
+    for one in group:
+        begin = (one.kind.piece.at.base - first) // stride
+        lines.append((begin, begin + _spread(one.kind.piece)[0]))
+    for begin, end in itertools.pairwise(sorted({line for both in lines for line in both})):
+        stretches, last = [], first + begin * stride
+        limit = last + stride
+        here = [
+            _of_lines(one, begin - own, end - begin)
+            for one, (own, after) in zip(group, lines)
+            if own <= begin < after
+        ]
+        for one in sorted(here, key=lambda one: one.kind.piece.at.base):
+            stretch = _stretch(one, end - begin)
+            if stretch.first < last or stretch.first + stretch.rows > limit:
+                raise NotClosed
+            last = stretch.first + stretch.rows
+            stretches.append(stretch)
+        if stretches:
+            yield Lines(end - begin, stride, tuple(stretches))
+
+
+def _of_lines(one: _Elements, first: int, count: int) -> _Elements:
+    """Return the part of a piece that is in some of its lines."""
+    piece = one.kind.piece
+    times = _spread(piece)[0]
+    if times > 1:
+        piece = some(piece, 0, first, count)
+    return one._replace(kind=one.kind._replace(piece=piece))
+
+
+def _spread(piece: Piece) -> tuple[int, int]:
+    """Return how many lines a piece goes through, and how far they are apart."""
+    count = len(piece.counts)
+    has_stretch = count > 0 and piece.at.slopes[-1] == 1
+    if count - has_stretch > 1:
+        raise NotClosed
+    return (piece.counts[0], piece.at.slopes[0]) if count - has_stretch else (1, 0)
+
+
+def _stretch(one: _Elements, times: int) -> Stretch:
+    piece, labels = one.kind
+    count = piece.counts[-1] if piece.counts and piece.at.slopes[-1] == 1 else 1
+
+    def even(affine: Affine) -> Even:
+        slopes = affine.slopes
+        step = slopes[-1] if count > 1 else 0
+        return Even(affine.base, step, slopes[0] if times > 1 else 0)
+
+    elements = []
+    for numbers in one.elements:
+        sources = [
+            Source(labels[i].leaf, *even(piece.values[2 * i + 1]))
+            if labels[i].leaf >= 0
+            else Source(-1, 0)
+            for i in numbers
+        ]
+        elements.append(Element(even(piece.values[2 * numbers[0]]), tuple(sources)))
+    return Stretch(piece.at.base, count, tuple(elements))
