@@ -65,7 +65,8 @@ class Recomputed:
         if depth > _LONGEST_CHAIN:
             return False
         readings = self.through(node)
-        kept = {v for v, _ in readings if v.type.shape and v.op.name not in SOURCES}
+        rank = value.type.rank
+        kept = {v for v, _ in readings if v.type.rank >= max(rank, 1) and v.op.name not in SOURCES}
         if not self._choices.recompute(node, cost, len(readings), len(kept)):
             return False
         self._readings[value] = readings
