@@ -79,6 +79,10 @@ def _constant(node: Node, depth: int) -> Affine | None:
         second = [0] * array.ndim
         second[axis] = 1
         steps.append(int(array[tuple(second)]) - first if size > 1 else 0)
+    last = first + sum(step * (size - 1) for step, size in zip(steps, array.shape))
+    # most index arrays are told by their last element, however long they are
+    if last != int(array.flat[-1]):
+        return None
     if not all(_grows(array, axis, step) for axis, step in enumerate(steps)):
         return None
     return Affine(first, tuple(steps))
