@@ -6,7 +6,7 @@ they read. All other values are kept: each element is computed once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from gradc_codegen.nest.index_maps import Fixed, Index, Shifted, Windowed, identity, index_maps
@@ -40,8 +40,9 @@ def looks_into(node: Node, estimate: Callable[[Size], float]) -> bool:
 class Recomputed:
     """The values met so far that are not kept: parameters, constants, and what is recomputed."""
 
-    def __init__(self, choices: Choices) -> None:
+    def __init__(self, choices: Choices, nodes: Sequence[Node]) -> None:
         self._choices = choices
+        self._along_diagonals = _along_diagonals(nodes)
         # what they read, their cost, their depth
         self._readings: dict[Value, Readings] = {}
         self._cost: dict[Value, int] = {}
@@ -65,8 +66,9 @@ class Recomputed:
         if depth > _LONGEST_CHAIN:
             return False
         readings = self.through(node)
-        rank = value.type.rank
-        kept = {v for v, _ in readings if v.type.rank >= max(rank, 1) and v.op.name not in SOURCES}
+        # a reader along diagonals is in no loop of the value's: rows are less than the whole
+        rank = value.type.rank if value in self._along_diagonals else 1
+        kept = {v for v, _ in readings if v.type.rank >= rank and v.op.name not in SOURCES}
         if not self._choices.recompute(node, cost, len(readings), len(kept)):
             return False
         self._readings[value] = readings
@@ -91,6 +93,23 @@ class Recomputed:
         """Return what reading a value reads: itself if it is kept."""
         readings = self._readings.get(value)
         return ((value, identity(value.type.rank)),) if readings is None else readings
+
+
+def _along_diagonals(nodes: Sequence[Node]) -> set[Value]:
+    """Return what is read along diagonals, and what it is made of element by element."""
+    found: set[Value] = set()
+    for node in reversed(nodes):
+        if node.op.name == "view":
+            count = node.results[0].type.rank
+            steps = node.attributes["steps"]
+            rows = [steps[i : i + count] for i in range(0, len(steps), count)]
+            is_diagonal = any(count - row.count(0) > 1 for row in rows)
+        else:
+            is_moved = node.op.is_elementwise or node.op.name == "pad"
+            is_diagonal = is_moved and node.results[0] in found
+        if is_diagonal:
+            found.update(operand for operand in node.operands if operand.type.rank > 1)
+    return found
 
 
 def _reading(index: Index) -> int:
