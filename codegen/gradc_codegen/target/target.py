@@ -56,8 +56,8 @@ ABI_NAMES: dict[str, str] = {"riscv64": "lp64d", "riscv32": "ilp32d"}
 # may end the process over an op that it cannot express: they are tried in a process of their own.
 _PROVEN = frozenset({"x86_64", "aarch64", "arm64", "riscv64", "wasm32", "i86"})
 
-# The features by which x86-64 has an instruction for an intrinsic. This machine's are all named, and
-# what is named need not be tried, which takes 5 ms the first time.
+# The features by which x86-64 has an instruction for an intrinsic. Those of this machine are all
+# named, and what is named need not be tried, which takes 5 ms the first time.
 _FEATURES_OF = {"fma": "+fma", "floor": "+sse4.1", "sqrt": "+sse2"}
 
 # A machine without an instruction calls a function: jmp fma@PLT, b _fma, call floorf.
