@@ -26,7 +26,7 @@ from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.nest.masks import mask_of
 from gradc_codegen.nest.rare_sums import summands
 from gradc_codegen.nest.strips import goes_on, whole_size
-from gradc_codegen.scalar.lower_scalar import lower_word, multiply_add, select
+from gradc_codegen.scalar.lower_scalar import lower_word, multiply_add, select, without_signs
 from gradc_codegen.storage.storage import Accumulator
 from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.vectors import element, piece, reduced
@@ -84,7 +84,8 @@ class Running:
         self.statement = state.statement
         self.dtype = self.statement.value.type.dtype
         self._index_of = index_of
-        self.word = _COMBINE[self.statement.node.op.name]
+        node = self.statement.node
+        self.word = without_signs(_COMBINE[node.op.name], node.operands[:1])
         writer = elements.writer
         self.lanes = reduction.lanes(self.dtype.numpy)
         size = whole_size(self.statement.node, self.statement.dims[self.statement.sequential])
@@ -397,7 +398,7 @@ class Running:
 
     def _reduced(self, row: str, lanes: int) -> str:
         """Return the lanes of a vector joined: partials, or what may be joined in any order."""
-        compares = self.word in ("maximum", "minimum")
+        compares = self.word.startswith(("maximum", "minimum"))
         return reduced(self.elements.writer, row, REGISTER[self.dtype], lanes, self._join, compares)
 
     # -- joins -------------------------------------------------------------------------------------
