@@ -182,8 +182,8 @@ def _joins(statement: Statement, loop: Loop) -> bool:
 
 
 def _made_by(run: _Run) -> list[Value]:
-    made = (value for statement in statements_of(run.items) for value in statement.values)
-    return list(dict.fromkeys(made))
+    made = (each for each in statements_of(run.items) if each.kind is not StatementKind.COPY)
+    return list(dict.fromkeys(value for statement in made for value in statement.values))
 
 
 def _read_elsewhere(runs: Sequence[_Run], run: _Run) -> list[Value]:
