@@ -12,7 +12,7 @@ from gradc.tracing import trace
 from gradc_codegen.compile_function import Compilation
 from gradc_codegen.nest.loop_nest import Loop, loops_of
 from gradc_ir.core.graph import Function
-from gradc_ir.core.sizes import symbol
+from gradc_ir.core.sizes import Size, symbol
 from gradc_ir.core.types import DType, Type
 from gradc_ir.interpreter.interpret import interpret
 from tests.comparing import assert_same_bits
@@ -56,6 +56,27 @@ def test_bits_are_those_of_the_interpreter(function: Any, dtype: DType) -> None:
         ]
         for found, want in zip(kernel(arrays), interpret(made, arrays), strict=True):
             assert_same_bits(found, want)
+
+
+def classified(w: Any, v: Any, x: Any) -> Any:
+    z = np.abs(x @ w) @ v
+    return np.sum(np.log(np.sum(np.exp(z), axis=1)))
+
+
+def test_functions_beside_loops_of_unknown_length_are_there_once() -> None:
+    def compilation(*sizes: Size) -> Compilation:
+        n, m, h, k = sizes
+        types = tuple(Type(DType.F64, shape) for shape in ((m, h), (h, k), (n, m)))
+        return Compilation(derive(trace(classified, types).function, Request("value")))
+
+    sizes = 70, 5, 6, 3
+    any_size, one_size = compilation(*map(symbol, "nmhk")), compilation(*sizes)
+    calls = [each.llvm.count("= call <8 x double> @gradc.log.") for each in (any_size, one_size)]
+    assert calls[1] - calls[0] == 6  # one for four in whole blocks, and in the rest
+    random = np.random.default_rng(0)
+    arrays = [random.normal(size=shape) for shape in ((5, 6), (6, 3), (70, 5))]
+    found, want = (each.kernel(level=0)(arrays)[0] for each in (any_size, one_size))
+    assert_same_bits(found, want)
 
 
 def test_it_is_shorter_than_a_block() -> None:
