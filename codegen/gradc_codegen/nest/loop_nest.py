@@ -12,6 +12,7 @@ from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size, product
 from gradc_ir.location import Location
+from gradc_ir.meaning import reduction
 from gradc_ir.text.variables import names_of_values, unique
 
 # For each axis of a value the dim of the reading statement it is read at; KNOWN for a number,
@@ -228,6 +229,16 @@ class Tasks(Part):
         self.loop = loop
         self.work = work
         self.unit = unit
+
+    @property
+    def whole(self) -> int:
+        """At multiples of how many iterations a task best begins: its sums are whole there."""
+        return reduction.CHUNK if self.loop.reductions else self.unit
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether a task may end within a chunk, between groups."""
+        return self.unit < self.whole
 
 
 Item: TypeAlias = Statement | Loop | Part
