@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import permutations
 
 from gradc.rules.algebra.factors import Product, product, whole
-from gradc.rules.algebra.parts import is_size, parts
+from gradc.rules.algebra.parts import exact_number, is_size, parts
 from gradc.rules.algebra.signs import without_sign
 from gradc.rules.engine import POSITIVE, procedure, stable
 from gradc_ir import build
@@ -48,6 +49,51 @@ def cancel_repeated_divisor(value: Value) -> Product | None:
 
 
 @procedure(
+    "cancel-power-of-divisor",
+    "mul(power(?x, 3), div(div(?z, power(?x, 4)), power(?x, 4))) => div(div(?z, power(?x, 4)), ?x)",
+    stable,
+    "the derivative of a quotient by a power is 0 * inf at 0 and at infinity, and over- or "
+    "underflows long before; all but one factor of the power cancels",
+    on="mul div: /",
+    domain={"x": POSITIVE},
+    examples=[
+        "mul(power(?x, 3), div(div(?z, power(?x, 4)), power(?x, 4))) => "
+        "div(div(?z, power(?x, 4)), ?x)",
+        "mul(div(div(?z, power(?x, 3)), power(?x, 3)), mul(?x, ?x)) => "
+        "div(div(?z, power(?x, 3)), ?x)",
+        "mul(div(div(?z, power(exp(?x), 2.5)), power(exp(?x), 2.5)), power(exp(?x), 1.5)) => "
+        "div(div(?z, power(exp(?x), 2.5)), exp(?x))",
+    ],
+)
+def cancel_power_of_divisor(value: Value) -> Product | None:
+    """Cancel a power above the line against one that stands twice below it and is one higher."""
+    entire = product(value)
+    for power in dict.fromkeys(entire.below):
+        name, operands = parts(power)
+        exponent = exact_number(operands[1]) if name == "power" else None
+        if exponent is None or exponent < 2 or entire.below.count(power) < 2:
+            continue
+        base = operands[0]
+        if exponent.denominator != 1 and not is_nonnegative(base):
+            continue  # of negative numbers it is none, but at their ends
+        lower = _power_in(entire.above, base, exponent - 1)
+        if lower is not None:
+            return entire.without(whole(*lower, below=(power, power))) * whole(below=(power, base))
+    return None
+
+
+def _power_in(factors: tuple[Value, ...], base: Value, exponent: Fraction) -> list[Value] | None:
+    """Return the factors that are a power of a base: itself, or the base so many times."""
+    if factors.count(base) >= exponent and exponent.denominator == 1:
+        return [base] * int(exponent)
+    for factor in factors:
+        name, operands = parts(factor)
+        if name == "power" and operands[0] is base and exact_number(operands[1]) == exponent:
+            return [factor]
+    return None
+
+
+@procedure(
     "divisor-times-sum-with-quotient",
     "div(div(?z, ?y), add(div(?x, ?y), 1)) => div(?z, add(?x, ?y))",
     stable,
@@ -82,4 +128,4 @@ def _at_pole(total: Value, divisor: Value) -> Value:
     return build.sloped(build.select(is_pole, 0.0 * divisor, total), total)
 
 
-RULES = [cancel_repeated_divisor, divisor_times_sum_with_quotient]
+RULES = [cancel_repeated_divisor, cancel_power_of_divisor, divisor_times_sum_with_quotient]
