@@ -75,6 +75,18 @@ def on_grid(x: Any) -> Any:
     return (w[2:, 1:-1] + w[:-2, 1:-1] + corners - np.sin(w[1:-1, 1:-1])).ravel()
 
 
+def in_a_box(x: Any) -> Any:
+    n = round(len(x) ** (1 / 3))
+    w = np.zeros((n + 2, n + 2, n + 2))
+    w[1:-1, 1:-1, 1:-1] = x.reshape(n, n, n)
+    inner, low, high = slice(1, -1), slice(None, -2), slice(2, None)
+    found = np.exp(w[inner, inner, inner])
+    for axis in range(3):
+        for side in (low, high):
+            found = found - w[tuple(side if i == axis else inner for i in range(3))]
+    return found.ravel()
+
+
 def arrowhead(x: Any) -> Any:
     return np.concatenate([(x**2).sum(keepdims=True), x[0] * np.sin(x[1:])])
 
@@ -124,6 +136,7 @@ def matrices(x: Any) -> Any:
 JACOBIANS = [
     band,
     on_grid,
+    in_a_box,
     arrowhead,
     full_row_within,
     by_turns,
@@ -137,6 +150,8 @@ SIZE = 4900
 
 
 def traced(function: Any, size: int) -> Function:
+    if function is in_a_box:
+        size = round(size ** (1 / 3)) ** 3
     made, _ = gradc.compile(function)._request([f"x: f64[{size}]"], "jacobian", None)
     return made.function
 
@@ -176,12 +191,12 @@ def test_closed_rows_do_not_hang_on_the_size(of: str, function: Any) -> None:
     assert small is not None
     assert large is not None
     assert large.count > small.count * 100
-    assert len(small.lines) == len(large.lines) < 20
+    assert len(small.lines) == len(large.lines) < 25
 
 
 def test_values_and_elements_of_closed_rows() -> None:
-    for of, function in (("jacobian", full_row_within), ("hessian", with_a_hub)):
-        x = np.linspace(0.5, 1.5, 60)
+    for of, function in (("jacobian", in_a_box), ("hessian", with_a_hub)):
+        x = np.linspace(0.5, 1.5, 64)
         compiled = gradc.compile(function)
         dense = getattr(compiled, of)(x)
         sparse = getattr(compiled, of)(x, sparse=True)
