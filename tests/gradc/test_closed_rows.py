@@ -125,6 +125,10 @@ def chained(x: Any) -> Any:
     return (100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum()
 
 
+def crossed(x: Any) -> Any:
+    return (x * np.sin(x[::-1])).sum() + (x[1:] * x[:-1] ** 2).sum()
+
+
 def with_a_hub(x: Any) -> Any:
     return (x[0] * np.sin(x[1:])).sum() + (x[1:-1] * x[2:]).sum()
 
@@ -145,7 +149,9 @@ JACOBIANS = [
     columns_of_a_loop,
     matrices,
 ]
-ALL = [("jacobian", one) for one in JACOBIANS] + [("hessian", chained), ("hessian", with_a_hub)]
+ALL = [("jacobian", one) for one in JACOBIANS] + [
+    ("hessian", one) for one in (chained, with_a_hub, crossed)
+]
 SIZE = 4900
 
 
@@ -178,8 +184,16 @@ def test_closed_rows_are_those_of_the_graph(of: str, function: Any) -> None:
     terms = leaves(apart(with_jacobian(graph, request)), 0)
     by_elements = derivative_pattern._by_terms(found, terms, [None], {})
     assert by_elements is not None
-    for one, other in zip(made.placement().arrays, by_elements.placement.arrays, strict=True):
+    placed = by_elements.placement
+    for one, other in zip(made.placement().arrays, placed.arrays, strict=True):
         assert np.array_equal(one, other)
+    if of == "hessian":
+        rows = np.repeat(np.arange(SIZE), np.diff(found.indptr))
+        lower, wanted = made.lower(), placed.of(np.nonzero(rows >= found.indices)[0])
+        used, packed = wanted.packed(by_elements.starts)
+        assert lower.used == used
+        for one, other in zip(lower.placement(used).arrays, packed.arrays, strict=True):
+            assert np.array_equal(one, other)
 
 
 @pytest.mark.parametrize(("of", "function"), ALL, ids=lambda x: getattr(x, "__name__", x))

@@ -94,9 +94,25 @@ class ClosedElements:
         made.has_canonical_format = True
         return made
 
-    def placement(self) -> Placement:
-        """Return where the elements are among all coefficients, behind a zero."""
-        ends = np.cumsum([1, *self.lengths]).tolist()
+    def lower(self) -> ClosedElements:
+        """Return the elements of a symmetric derivative on the diagonal and below it."""
+
+        def of(part: Stretch | Lines) -> Stretch | Lines:
+            if isinstance(part, Lines):
+                parts = tuple(inner for inner in map(of, part.parts) if inner.size)
+                return part._replace(parts=parts)
+            return part._replace(elements=tuple(one for one in part.elements if one.is_lower))
+
+        lines = tuple(
+            kept for one in self.lines if isinstance(kept := of(one), Lines) and kept.size
+        )
+        return ClosedElements(lines, self.shape, self.lengths)
+
+    def placement(self, leaves: Sequence[int] | None = None) -> Placement:
+        """Return where the elements are among some of the coefficients, or all, behind a zero."""
+        chosen = range(len(self.lengths)) if leaves is None else leaves
+        starts = np.cumsum([1, *(self.lengths[leaf] for leaf in chosen)]).tolist()
+        ends = dict(zip(chosen, starts))
 
         nowhere = Even(0, ())
 
@@ -122,6 +138,8 @@ class ClosedElements:
             at = np.nonzero(more)[0]
             further.append(more[at])
             targets.append(at)
+        if most == 1:
+            return Placement(places, *further, *targets)
         order = np.argsort(np.concatenate(targets), kind="stable")
         return Placement(places, np.concatenate(further)[order], np.concatenate(targets)[order])
 

@@ -58,10 +58,14 @@ class Coefficient(NamedTuple):
 
 
 class Element(NamedTuple):
-    """An element of each row of a stretch: its column, and the coefficients whose sum it is."""
+    """An element of each row of a stretch: its column, and the coefficients whose sum it is.
+
+    ``is_lower``: whether it is on the diagonal or below it, of a symmetric derivative.
+    """
 
     column: Even
     sources: tuple[Coefficient, ...]
+    is_lower: bool = True
 
 
 class Stretch(NamedTuple):
@@ -153,8 +157,8 @@ def closed_rows(parts: Iterable[Closed], is_symmetric: bool) -> list[Lines]:
         for piece, label in [*_of_row(kinds, here), *pieces]:
             elements = _laid_over(elements, piece, label)
         kinds = [_Kind(piece, kind.labels) for kind in kinds for piece in minus(kind.piece, here)]
-        found += [(row, lines._replace(row=row)) for lines in _lines(elements)]
-    found += [(lines.first, lines) for lines in _lines(kinds)]
+        found += [(row, lines._replace(row=row)) for lines in _lines(elements, is_symmetric, row)]
+    found += [(lines.first, lines) for lines in _lines(kinds, is_symmetric)]
     found.sort(key=lambda one: one[0])  # what is of one row stays in order
     _check_order([lines for _, lines in found])
     return [lines for _, lines in found]
@@ -262,12 +266,14 @@ def _of_row(kinds: Iterable[_Kind], here: Piece) -> Iterator[tuple[Piece, _Label
 class _Elements(NamedTuple):
     """A piece of rows, and of each element the numbers of its coefficients, in their order.
 
-    ``outer``: of each value of the piece how far it is from line to line, of all lines around.
+    ``outer``: of each value of the piece how far it is from line to line, of all lines around;
+    ``lower``: which values are columns on the diagonal or below it, if that is asked for.
     """
 
     kind: _Kind
     elements: tuple[tuple[int, ...], ...]
     outer: tuple[tuple[int, ...], ...]
+    lower: frozenset[int] = frozenset()
 
     @property
     def piece(self) -> Piece:
@@ -275,8 +281,12 @@ class _Elements(NamedTuple):
         return self.kind.piece
 
 
-def _in_order(kind: _Kind) -> list[_Elements]:
-    """Return parts of a kind in each of which the columns are in one order, and this order."""
+def _in_order(kind: _Kind, is_symmetric: bool, row: int | None) -> list[_Elements]:
+    """Return parts of a kind in each of which the columns are in one order, and this order.
+
+    Where the derivative is symmetric, none of them crosses the diagonal in a part. ``row``: the row
+    that all is of, if it is one.
+    """
     waiting = [kind.piece]
     found: list[_Elements] = []
     while waiting:
@@ -284,6 +294,15 @@ def _in_order(kind: _Kind) -> list[_Elements]:
             raise NotClosed
         piece = waiting.pop()
         columns = piece.values[::2]
+        lower = set()
+        if is_symmetric:
+            on = piece.at if row is None else Affine(row, (0,) * len(piece.counts))
+            sides = [signs(piece, column.plus(on, -1)) for column in columns]
+            crossing = next((parts for parts in sides if len(parts) > 1), None)
+            if crossing is not None:
+                waiting += [part for part, _ in crossing]
+                continue
+            lower = {2 * i for i, ((_, side),) in enumerate(sides) if side <= 0}
         order = sorted(range(len(columns)), key=lambda i: (columns[i].base, kind.labels[i].order))
         elements: list[list[int]] = []
         for i in order:
@@ -304,16 +323,17 @@ def _in_order(kind: _Kind) -> list[_Elements]:
             labels = [[i for i in one if kind.labels[i].leaf >= 0] or one[:1] for one in elements]
             made = tuple(tuple(sorted(one, key=lambda i: kind.labels[i].order)) for one in labels)
             nowhere: tuple[tuple[int, ...], ...] = ((),) * len(piece.values)
-            found.append(_Elements(_Kind(piece, kind.labels), made, nowhere))
+            found.append(_Elements(_Kind(piece, kind.labels), made, nowhere, frozenset(lower)))
     return found
 
 
 # -- lines of stretches ----------------------------------------------------------------------------
 
 
-def _lines(kinds: Iterable[_Kind]) -> Iterator[Lines]:
-    """Yield kinds as lines, in order."""
-    for together in _groups(one for kind in kinds for one in _in_order(kind)):
+def _lines(kinds: Iterable[_Kind], is_symmetric: bool, row: int | None = None) -> Iterator[Lines]:
+    """Yield kinds as lines, in order; ``row`` is that of all of them, if it is one."""
+    ordered = (one for kind in kinds for one in _in_order(kind, is_symmetric, row))
+    for together in _groups(ordered):
         if len(together) == 1 and _is_stretch(together[0].piece):
             (one,) = together
             alone = _stretch(one._replace(outer=((0,),) * len(one.outer)))
@@ -383,7 +403,7 @@ def _in_line(one: _Elements, first: int, times: int, stride: int) -> _Elements:
         steps = [value.slopes[0] for value in piece.values]
         piece = Piece(piece.counts[1:], _inner(piece.at), tuple(map(_inner, piece.values)))
     outer = tuple((*own, step) for own, step in zip(one.outer, steps))
-    return _Elements(one.kind._replace(piece=piece), one.elements, outer)
+    return one._replace(kind=one.kind._replace(piece=piece), outer=outer)
 
 
 def _inner(affine: Affine) -> Affine:
@@ -400,5 +420,6 @@ def _stretch(one: _Elements) -> Stretch:
     elements = []
     for numbers in one.elements:
         sources = [Coefficient(labels[i].leaf, even(2 * i + 1)) for i in numbers]
-        elements.append(Element(even(2 * numbers[0]), tuple(sources)))
+        column = 2 * numbers[0]
+        elements.append(Element(even(column), tuple(sources), column in one.lower))
     return Stretch(piece.at.base, math.prod(piece.counts), tuple(elements))
