@@ -215,18 +215,53 @@ def pattern_and_making(
     closed form no array but those of the pattern is as long as there are elements.
     """
     (leaf,) = request.wrt
-    made = None
-    if request.mode == "auto":
-        with contextlib.suppress(Unsupported):
-            made = leaves(apart(with_jacobian(function, request)), leaf)
-    if made is not None:
-        closed = _closed(made, function, request, arrays, captured)
-        if closed is not None:
-            found = closed.pattern()
-            if not _are_dear(made, found):
-                return found, Making(closed, made.kind, _starts(made))
-    found = pattern_of(function, request.of, leaf, request.options, arrays, looked, captured)
-    return found, making_of(found, function, request, arrays, looked, made)
+    found = _found(function, request.of, leaf, request.options, arrays, looked, captured)
+    pattern, made, closed = found
+    if request.mode != "auto":
+        made = None
+    if made is not None and closed is not None and not _are_dear(made, pattern):
+        return pattern, Making(closed, made.kind, _starts(made))
+    return pattern, making_of(pattern, function, request, arrays, looked, made)
+
+
+def found_pattern(
+    function: Function,
+    of: str,
+    leaf: int,
+    options: Options,
+    arrays: Sequence[Array | None],
+    captured: int = 0,
+) -> Relation:
+    """Return what :func:`pattern_of` does, in closed form where there is one."""
+    return _found(function, of, leaf, options, arrays, {}, captured).pattern
+
+
+class _Found(NamedTuple):
+    """A pattern, the terms of the derivative if they are known, and its elements in closed form."""
+
+    pattern: Relation
+    made: Leaves | None
+    closed: ClosedElements | None
+
+
+def _found(
+    function: Function,
+    of: str,
+    leaf: int,
+    options: Options,
+    arrays: Sequence[Array | None],
+    looked: dict[int, Array],
+    captured: int,
+) -> _Found:
+    auto = Request(of, (leaf,), options=options)
+    made = closed = None
+    with contextlib.suppress(Unsupported):
+        made = leaves(apart(with_jacobian(function, auto)), leaf)
+        closed = _closed(made, function, auto, arrays, captured)
+    if closed is not None:
+        return _Found(closed.pattern(), made, closed)
+    found = pattern_of(function, of, leaf, options, arrays, looked, captured)
+    return _Found(found, made, None)
 
 
 def _closed(

@@ -22,10 +22,10 @@ from gradc.runtime.collector import collector_paused
 from gradc.runtime.derivative_pattern import (
     Made,
     Making,
+    found_pattern,
     looked_at,
     numbers,
     pattern_and_making,
-    pattern_of,
 )
 from gradc.runtime.prepared import Prepared
 from gradc.runtime.quick_call import Call
@@ -412,7 +412,7 @@ def pattern_of_spec(owner: Owner, specs: Sequence[str], of: str, wrt: Wrt) -> Re
     unknown = [None] * (len(function.params) - len(captured))
     leaf = only_leaf(owner.__name__, of, request.wrt)
     arrays = [*unknown, *captured]
-    return pattern_of(function, of, leaf, owner.options, arrays, {}, len(captured))
+    return found_pattern(function, of, leaf, owner.options, arrays, len(captured))
 
 
 def _by_first_leaves(looked: Mapping[int, Array], fixed: Bound, bound: Bound) -> dict[int, Array]:
