@@ -129,6 +129,10 @@ def test_programs_have_the_rows_found_one_by_one() -> None:
     assert sum(map(_check, range(5))) > 3
 
 
+def test_what_is_read_where_nothing_was_put_has_no_terms() -> None:
+    assert _check(243) == 0  # of many terms elsewhere
+
+
 @pytest.mark.slow
 def test_many_programs_have_the_rows_found_one_by_one() -> None:
     assert sum(map(_check, range(5, 200))) > 160
