@@ -154,21 +154,21 @@ class Making:
             by = BySeeds(self.passes.forward_passes > 0, self.passes.reverse_passes > 0)
             return Made(by, lambda: placement.arrays)
         used, placement = placement.packed(self.starts)
-        are_long = self._are_long(len(placement.places))
+        has_more = len(placement.further) > 0
+        return self._of_terms(used, has_more, len(placement.places), lambda: placement)
+
+    def of_closed(self, found: ClosedElements) -> Made:
+        """Return how elements in closed form are made, which are all, or some of them."""
+        used = found.used
+        return self._of_terms(used, found.has_sums, found.count, lambda: found.placement(used))
+
+    def _of_terms(
+        self, used: tuple[int, ...], has_more: bool, count: int, find: Callable[[], Placement]
+    ) -> Made:
+        are_long = bool(max(self.starts[-1], count) > _LONGEST_IN_32_BITS)
         dtype = np.int64 if are_long else np.int32
-        terms = ByTerms(self.kind, used, len(placement.further) > 0, are_long)
-        return Made(terms, lambda: tuple(places.astype(dtype) for places in placement.arrays))
-
-    def of_all(self) -> Made:
-        """Return how all elements are made, for any pattern; places are found when asked for."""
-        found = self.found
-        if isinstance(found, Placement):
-            return self.of(found)
-        by = ByTerms(self.kind, found.used, found.has_sums, self._are_long(found.count))
-        return Made(by, lambda: self.of(self.placement).places)
-
-    def _are_long(self, count: int) -> bool:
-        return bool(max(self.starts[-1], count) > _LONGEST_IN_32_BITS)
+        terms = ByTerms(self.kind, used, has_more, are_long)
+        return Made(terms, lambda: tuple(places.astype(dtype) for places in find().arrays))
 
     def in_runs(self, placement: Placement, rows: Array) -> Made | None:
         """Return how they are made for these sizes alone, if they are slices of coefficients.
@@ -181,12 +181,10 @@ class Making:
         runs = runs_of(placement, rows, np.diff(self.starts)[list(used)].tolist())
         return None if runs is None else Made(ByTerms(self.kind, used, False, runs=runs))
 
-    def all_in_runs(self, rows: Callable[[], Array]) -> Made | None:
-        """Return how all elements are made for these sizes alone, if they are slices."""
-        if isinstance(self.found, Placement):
-            return self.in_runs(self.found, rows())
-        runs = self.found.runs()
-        return None if runs is None else Made(ByTerms(self.kind, self.found.used, False, runs=runs))
+    def closed_in_runs(self, found: ClosedElements) -> Made | None:
+        """Return how elements in closed form are made for these sizes alone, if by slices."""
+        runs = found.runs()
+        return None if runs is None else Made(ByTerms(self.kind, found.used, False, runs=runs))
 
     def fixed(self, made: Made, captures: Sequence[str] | None) -> Made | None:
         """Return how elements are made for this pattern alone, with places as constants.
@@ -217,18 +215,53 @@ def pattern_and_making(
     closed form no array but those of the pattern is as long as there are elements.
     """
     (leaf,) = request.wrt
-    made = None
-    if request.mode == "auto":
-        with contextlib.suppress(Unsupported):
-            made = leaves(apart(with_jacobian(function, request)), leaf)
-    if made is not None:
-        closed = _closed(made, function, request, arrays, captured)
-        if closed is not None:
-            found = closed.pattern()
-            if not _are_dear(made, found):
-                return found, Making(closed, made.kind, _starts(made))
-    found = pattern_of(function, request.of, leaf, request.options, arrays, looked, captured)
-    return found, making_of(found, function, request, arrays, looked, made)
+    found = _found(function, request.of, leaf, request.options, arrays, looked, captured)
+    pattern, made, closed = found
+    if request.mode != "auto":
+        made = None
+    if made is not None and closed is not None and not _are_dear(made, pattern):
+        return pattern, Making(closed, made.kind, _starts(made))
+    return pattern, making_of(pattern, function, request, arrays, looked, made)
+
+
+def found_pattern(
+    function: Function,
+    of: str,
+    leaf: int,
+    options: Options,
+    arrays: Sequence[Array | None],
+    captured: int = 0,
+) -> Relation:
+    """Return what :func:`pattern_of` does, in closed form where there is one."""
+    return _found(function, of, leaf, options, arrays, {}, captured).pattern
+
+
+class _Found(NamedTuple):
+    """A pattern, the terms of the derivative if they are known, and its elements in closed form."""
+
+    pattern: Relation
+    made: Leaves | None
+    closed: ClosedElements | None
+
+
+def _found(
+    function: Function,
+    of: str,
+    leaf: int,
+    options: Options,
+    arrays: Sequence[Array | None],
+    looked: dict[int, Array],
+    captured: int,
+) -> _Found:
+    auto = Request(of, (leaf,), options=options)
+    made = closed = None
+    with contextlib.suppress(Unsupported):
+        made = leaves(apart(with_jacobian(function, auto)), leaf)
+        closed = _closed(made, function, auto, arrays, captured)
+    if closed is not None:
+        return _Found(closed.pattern(), made, closed)
+    found = pattern_of(function, of, leaf, options, arrays, looked, captured)
+    return _Found(found, made, None)
 
 
 def _closed(

@@ -22,16 +22,18 @@ from gradc.runtime.collector import collector_paused
 from gradc.runtime.derivative_pattern import (
     Made,
     Making,
+    found_pattern,
     looked_at,
     numbers,
     pattern_and_making,
-    pattern_of,
 )
 from gradc.runtime.prepared import Prepared
 from gradc.runtime.quick_call import Call
 from gradc.runtime.specialize import working
 from gradc.scopes import scopes_key
 from gradc.sparsity.compression import seeds
+from gradc.sparsity.lattices.elements import ClosedElements
+from gradc.sparsity.placement import Placement
 from gradc.sparsity.relation import Relation
 from gradc.sparsity.seeds import BySeeds, ByTerms
 from gradc.tracing.captured.captures import SameElements, SameZeros, are_equal
@@ -133,17 +135,27 @@ class Plan:
     def whole(self) -> Form:
         """What computes all elements."""
         making = self.making
-        if not self.pattern.nnz:
-            return Form(None)
-        return self._form(making.of_all(), making.all_in_runs(lambda: self.rows))
+        if isinstance(making.found, ClosedElements):
+            return self._of_closed(making.found)
+        return self._of_placement(making.found, self.rows)
 
     @cached_property
     def of_lower(self) -> Form:
         """What computes those of the lower triangle."""
-        making, placement = self.making, self.making.placement.of(self.lower)
-        if not len(placement.places):
+        making = self.making
+        if isinstance(making.found, ClosedElements):
+            return self._of_closed(making.found.lower())
+        return self._of_placement(making.found.of(self.lower), self.rows[self.lower])
+
+    def _of_closed(self, found: ClosedElements) -> Form:
+        if not found.count:
             return Form(None)
-        return self._form(making.of(placement), making.in_runs(placement, self.rows[self.lower]))
+        return self._form(self.making.of_closed(found), self.making.closed_in_runs(found))
+
+    def _of_placement(self, found: Placement, rows: Array) -> Form:
+        if not len(found.places):
+            return Form(None)
+        return self._form(self.making.of(found), self.making.in_runs(found, rows))
 
     def _form(self, every: Made, in_runs: Made | None) -> Form:
         names = None
@@ -400,7 +412,7 @@ def pattern_of_spec(owner: Owner, specs: Sequence[str], of: str, wrt: Wrt) -> Re
     unknown = [None] * (len(function.params) - len(captured))
     leaf = only_leaf(owner.__name__, of, request.wrt)
     arrays = [*unknown, *captured]
-    return pattern_of(function, of, leaf, owner.options, arrays, {}, len(captured))
+    return found_pattern(function, of, leaf, owner.options, arrays, len(captured))
 
 
 def _by_first_leaves(looked: Mapping[int, Array], fixed: Bound, bound: Bound) -> dict[int, Array]:

@@ -66,14 +66,16 @@ class Flow:
                     self._known.update(node.results)
                 builder.copy(node, self._new, lines)
                 continue
+            terms = [found.get(operand, ()) for operand in node.operands]
+            if not any(terms):  # read where nothing was put
+                found.update(dict.fromkeys(node.results, ()))
+                continue
             rule = _RULES.get(node.op.name)
             if rule is None:
                 raise Unsupported(node.op.name)
             with builder.at(lines):
                 (value,) = node.results
-                made = joined(
-                    rule(self, node, [found.get(x, ()) for x in node.operands]), value.type.dtype
-                )
+                made = joined(rule(self, node, terms), value.type.dtype)
             if len(made) > _MOST_TERMS:
                 raise Unsupported("many terms")
             self.elements = self.elements + value.type.count

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from gradc.sparsity.lattices.arrays import ClosedForms
 from gradc.sparsity.lattices.lattice import NotClosed
-from gradc.sparsity.lattices.rows import Closed, Element, Even, Lines, Stretch, closed_rows
+from gradc.sparsity.lattices.rows import (
+    Closed,
+    Coefficient,
+    Element,
+    Even,
+    Lines,
+    Stretch,
+    closed_rows,
+)
 from gradc.sparsity.placement import Placement
 from gradc.sparsity.relation import Relation, check_count
 from gradc.sparsity.runs import MOST_COLUMNS, Band, Run, Runs, Source, are_slices
@@ -36,18 +46,18 @@ class ClosedElements:
     @cached_property
     def count(self) -> int:
         """How many elements there are."""
-        return sum(lines.times * lines.width for lines in self.lines)
+        return sum(lines.size for lines in self.lines)
 
     @cached_property
     def used(self) -> tuple[int, ...]:
         """The arrays of coefficients that are read."""
-        found = {source.leaf for _, _, one in self._each() for source in one.sources}
+        found = {source.leaf for one in self._elements() for source in one.sources}
         return tuple(sorted(found - {-1}))
 
     @property
     def has_sums(self) -> bool:
         """Whether some elements are sums of several coefficients."""
-        return any(len(one.sources) > 1 for _, _, one in self._each())
+        return any(len(one.sources) > 1 for one in self._elements())
 
     @property
     def longest(self) -> int:
@@ -56,106 +66,107 @@ class ClosedElements:
         most = 0
         for lines in self.lines:
             if lines.row is not None:
-                lengths[lines.row] += lines.times * lines.width
+                lengths[lines.row] += lines.size
             else:
-                most = max(most, *(len(one.elements) for one in lines.stretches))
+                most = max(most, *(len(stretch.elements) for stretch in _stretches([lines])))
         return max(most, *lengths.values(), 0)
 
-    def _each(self) -> Iterator[tuple[Lines, Stretch, Element]]:
-        for lines in self.lines:
-            for stretch in lines.stretches:
-                for one in stretch.elements:
-                    yield lines, stretch, one
-
-    def _written(self, array: Array, of: Sequence[Sequence[Even]]) -> None:
-        """Write a number to each element: of each kind of them how it grows."""
-        numbers = iter(of)
-        start = 0
-        for lines in self.lines:
-            end = start + lines.times * lines.width
-            block = array[start:end].reshape(lines.times, lines.width)
-            start, first = end, 0
-            for stretch in lines.stretches:
-                width = len(stretch.elements)
-                last = first + stretch.rows * width
-                for i, one in enumerate(next(numbers)):
-                    block[:, first + i : last : width] = _grown(one, lines, stretch)
-                first = last
-
-    def _stretches(self) -> Iterator[Stretch]:
-        return (stretch for lines in self.lines for stretch in lines.stretches)
+    def _elements(self) -> Iterator[Element]:
+        return (one for stretch in _stretches(self.lines) for one in stretch.elements)
 
     def pattern(self) -> Relation:
         """Return where the elements are, in canonical form."""
-        from scipy.sparse import csr_array
-
         check_count(self.count)
-        height = self.shape[0]
-        counts = np.zeros(height, np.int32)
+        counts = np.zeros(self.shape[0], np.int32)
         for lines in self.lines:
             if lines.row is not None:
-                counts[lines.row] += lines.times * lines.width
-                continue
-            for stretch in lines.stretches:
-                width = len(stretch.elements)
-                if lines.times == 1:
-                    counts[stretch.first : stretch.first + stretch.rows] = width
-                    continue
-                rows = _grown(Even(stretch.first, 1, lines.stride), lines, stretch)
-                counts[rows] = width
-        starts = np.zeros(height + 1, np.int32)
+                counts[lines.row] += lines.size
+            else:
+                _count([lines], counts, ())
+        starts = np.zeros(self.shape[0] + 1, np.int32)
         np.cumsum(counts, out=starts[1:])
         indices = np.empty(self.count, np.int32)
-        self._written(indices, [[one.column for one in x.elements] for x in self._stretches()])
+        columns = [[one.column for one in x.elements] for x in _stretches(self.lines)]
+        _write(indices, self.lines, iter(columns))
         made = csr_array(
             (np.ones(self.count, np.bool_), indices, starts), shape=self.shape, dtype=np.bool_
         )
         made.has_canonical_format = True
         return made
 
-    def placement(self) -> Placement:
-        """Return where the elements are among all coefficients, behind a zero."""
-        ends = np.cumsum([1, *self.lengths]).tolist()
+    def lower(self) -> ClosedElements:
+        """Return the elements of a symmetric derivative on the diagonal and below it."""
 
-        def place(source: Source) -> Even:
-            first = 0 if source.leaf < 0 else ends[source.leaf] + source.start
-            return Even(first, source.step, source.stride)
+        def of(part: Stretch | Lines) -> Stretch | Lines:
+            if isinstance(part, Lines):
+                parts = tuple(inner for inner in map(of, part.parts) if inner.size)
+                return part._replace(parts=parts)
+            return part._replace(elements=tuple(one for one in part.elements if one.is_lower))
+
+        lines = tuple(
+            kept for one in self.lines if isinstance(kept := of(one), Lines) and kept.size
+        )
+        return ClosedElements(lines, self.shape, self.lengths)
+
+    def placement(self, leaves: Sequence[int] | None = None) -> Placement:
+        """Return where the elements are among some of the coefficients, or all, behind a zero."""
+        chosen = range(len(self.lengths)) if leaves is None else leaves
+        starts = np.cumsum([1, *(self.lengths[leaf] for leaf in chosen)]).tolist()
+        ends = dict(zip(chosen, starts))
+
+        nowhere = Even(0, ())
+
+        def place(source: Coefficient) -> Even:
+            if source.leaf < 0:
+                return nowhere
+            start, steps = source.place
+            return Even(ends[source.leaf] + start, steps)
 
         places = np.empty(self.count, np.int64)
-        elements = [stretch.elements for stretch in self._stretches()]
-        self._written(places, [[place(one.sources[0]) for one in some] for some in elements])
+        elements = [stretch.elements for stretch in _stretches(self.lines)]
+        first = [[place(one.sources[0]) for one in some] for some in elements]
+        _write(places, self.lines, iter(first))
         most = max((len(one.sources) for some in elements for one in some), default=1)
         further, targets = [places[:0]], [places[:0]]
         for i in range(1, most):
             more = np.zeros(self.count, np.int64)
-            nowhere = Even(0, 0, 0)
-            self._written(
-                more,
-                [
-                    [place(one.sources[i]) if len(one.sources) > i else nowhere for one in some]
-                    for some in elements
-                ],
-            )
+            others = [
+                [place(one.sources[i]) if len(one.sources) > i else nowhere for one in some]
+                for some in elements
+            ]
+            _write(more, self.lines, iter(others))
             at = np.nonzero(more)[0]
             further.append(more[at])
             targets.append(at)
+        if most == 1:
+            return Placement(places, *further, *targets)
         order = np.argsort(np.concatenate(targets), kind="stable")
         return Placement(places, np.concatenate(further)[order], np.concatenate(targets)[order])
 
     def runs(self) -> Runs | None:
-        """Return the elements as slices of the coefficients; None where these would be many."""
-        number = {leaf: i for i, leaf in enumerate(self.used)} | {-1: -1}
+        """Return the elements as slices of the coefficients.
+
+        None where these would be many, and for lines of lines, of a grid of three axes: each of
+        their many borders would be code of its own.
+        """
+        number = {leaf: i for i, leaf in enumerate(self.used)}
         lengths = tuple(self.lengths[leaf] for leaf in self.used)
+
+        def source_of(one: Coefficient) -> Source:
+            if one.leaf < 0:
+                return Source(-1, 0)
+            stride, step = one.place.steps
+            return Source(number[one.leaf], one.place.start, step, stride)
+
         found, columns = [], 0
         for lines in self.lines:
             bands = []
-            for stretch in lines.stretches:
-                sums = tuple(
-                    tuple(source._replace(leaf=number[source.leaf]) for source in one.sources)
-                    for one in stretch.elements
-                )
+            for part in lines.parts:
+                if isinstance(part, Lines):
+                    return None
+                sums = [tuple(map(source_of, one.sources)) for one in part.elements]
+                bands.append(Band(part.rows, tuple(sums)))
                 columns += len(sums)
-                bands.append(Band(stretch.rows, sums))
             run = Run(lines.times, tuple(bands))
             sources = [source for band in bands for one in band.columns for source in one]
             if any(source.step < 0 or source.stride < 0 for source in sources):
@@ -166,10 +177,52 @@ class ClosedElements:
         return Runs(tuple(found), lengths) if found else None
 
 
-def _grown(one: Even, lines: Lines, stretch: Stretch) -> Array:
-    """Return a number for each line and each row of a stretch."""
-    of_lines = one.start + one.stride * np.arange(lines.times)
-    return of_lines[:, None] + one.step * np.arange(stretch.rows)
+Parts: TypeAlias = Iterable[Stretch | Lines]
+
+
+def _stretches(parts: Parts) -> Iterator[Stretch]:
+    """Yield all stretches, in order."""
+    for part in parts:
+        if isinstance(part, Lines):
+            yield from _stretches(part.parts)
+        else:
+            yield part
+
+
+def _count(parts: Parts, counts: Array, around: Sequence[tuple[int, int]]) -> None:
+    """Write how many elements rows have; ``around``: times and strides of the lines they are in."""
+    for part in parts:
+        if isinstance(part, Lines):
+            _count(part.parts, counts, (*around, (part.times, part.stride)))
+            continue
+        strides = tuple(stride for _, stride in around)
+        rows = _grown(Even(part.first, (*strides, 1)), [times for times, _ in around], part.rows)
+        counts[rows] = len(part.elements)
+
+
+def _write(block: Array, parts: Parts, numbers: Iterator[Sequence[Even]]) -> None:
+    """Write a number to each element of parts that stand along the last axis of a block.
+
+    ``numbers``: of each stretch those of its elements.
+    """
+    first = 0
+    for part in parts:
+        own = block[..., first : first + part.size]
+        first += part.size
+        if isinstance(part, Lines):
+            lines = own.reshape(*own.shape[:-1], part.times, part.width)
+            _write(lines, part.parts, numbers)
+            continue
+        for i, number in enumerate(next(numbers)):
+            own[..., i :: len(part.elements)] = _grown(number, own.shape[:-1], part.rows)
+
+
+def _grown(one: Even, times: Sequence[int], rows: int) -> Array:
+    """Return a number for each line, of all lines around, and each row."""
+    found = np.asarray(one.start)
+    for step, count in zip(one.steps, (*times, rows)):
+        found = found[..., None] + step * np.arange(count)
+    return found
 
 
 def closed_elements(

@@ -8,6 +8,7 @@ that repeat.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from gradc.sparsity.lattices.arrays import Pieces, signs, some
@@ -21,7 +22,7 @@ from gradc.sparsity.lattices.lattice import (
     minus,
     pieces_of,
 )
-from gradc.sparsity.runs import LONGEST_ROW, Source
+from gradc.sparsity.runs import LONGEST_ROW
 from gradc_ir.classes.named import NamedTuple
 
 # More kinds of rows are no closed form.
@@ -43,18 +44,28 @@ class Closed(NamedTuple):
 
 
 class Even(NamedTuple):
-    """A number: the first one, and how far those of the next row and the next line are."""
+    """A number: the first one, and how far others are, of the next lines and of the next row."""
 
     start: int
-    step: int
-    stride: int
+    steps: tuple[int, ...]
+
+
+class Coefficient(NamedTuple):
+    """Where a coefficient is: in which array, -1 for a zero, and its place there."""
+
+    leaf: int
+    place: Even
 
 
 class Element(NamedTuple):
-    """An element of each row of a stretch: its column, and the coefficients whose sum it is."""
+    """An element of each row of a stretch: its column, and the coefficients whose sum it is.
+
+    ``is_lower``: whether it is on the diagonal or below it, of a symmetric derivative.
+    """
 
     column: Even
-    sources: tuple[Source, ...]
+    sources: tuple[Coefficient, ...]
+    is_lower: bool = True
 
 
 class Stretch(NamedTuple):
@@ -64,22 +75,47 @@ class Stretch(NamedTuple):
     rows: int
     elements: tuple[Element, ...]
 
+    @property
+    def size(self) -> int:
+        """How many elements they have."""
+        return self.rows * len(self.elements)
+
+    @property
+    def end(self) -> int:
+        """The row after the last one."""
+        return self.first + self.rows
+
 
 class Lines(NamedTuple):
-    """Stretches that repeat so many times, each so many rows further.
+    """Stretches, and lines of such, that repeat so many times, each so many rows further.
 
     ``row``: the row whose elements these are, one for each row of a stretch; else None.
     """
 
     times: int
     stride: int
-    stretches: tuple[Stretch, ...]
+    parts: tuple[Stretch | Lines, ...]
     row: int | None = None
 
     @property
     def width(self) -> int:
         """How many elements a line has."""
-        return sum(one.rows * len(one.elements) for one in self.stretches)
+        return sum(part.size for part in self.parts)
+
+    @property
+    def size(self) -> int:
+        """How many elements all lines have."""
+        return self.times * self.width
+
+    @property
+    def first(self) -> int:
+        """The first row."""
+        return self.parts[0].first
+
+    @property
+    def end(self) -> int:
+        """The row after the last one."""
+        return self.parts[-1].end + (self.times - 1) * self.stride
 
 
 class _Label(NamedTuple):
@@ -121,8 +157,8 @@ def closed_rows(parts: Iterable[Closed], is_symmetric: bool) -> list[Lines]:
         for piece, label in [*_of_row(kinds, here), *pieces]:
             elements = _laid_over(elements, piece, label)
         kinds = [_Kind(piece, kind.labels) for kind in kinds for piece in minus(kind.piece, here)]
-        found += [(row, lines._replace(row=row)) for lines in _lines(elements)]
-    found += [(lines.stretches[0].first, lines) for lines in _lines(kinds)]
+        found += [(row, lines._replace(row=row)) for lines in _lines(elements, is_symmetric, row)]
+    found += [(lines.first, lines) for lines in _lines(kinds, is_symmetric)]
     found.sort(key=lambda one: one[0])  # what is of one row stays in order
     _check_order([lines for _, lines in found])
     return [lines for _, lines in found]
@@ -130,18 +166,14 @@ def closed_rows(parts: Iterable[Closed], is_symmetric: bool) -> list[Lines]:
 
 def _check_order(found: Sequence[Lines]) -> None:
     """Raise NotClosed where rows of one kind are among lines of others."""
-    end = -1
+    end = 0
+    before: int | None = None
     for lines in found:
-        first = lines.stretches[0].first if lines.row is None else lines.row
-        last = lines.stretches[-1]
-        if lines.row is None:
-            if first <= end:
-                raise NotClosed
-            end = last.first + last.rows - 1 + (lines.times - 1) * lines.stride
-        else:
-            if first < end:
-                raise NotClosed
-            end = first
+        first = lines.first if lines.row is None else lines.row
+        if first < end and (lines.row is None or lines.row != before):
+            raise NotClosed
+        before = lines.row
+        end = lines.end if lines.row is None else lines.row + 1
 
 
 # -- from terms to coefficients of rows ------------------------------------------------------------
@@ -181,9 +213,7 @@ def _by_rows(
     """Yield pieces of rows, one for each of several elements in a row, and where they are."""
     rows = [axis for axis, slope in enumerate(row.slopes) if slope]
     beside = [axis for axis, slope in enumerate(row.slopes) if not slope]
-    repeats = 1
-    for axis in beside:
-        repeats *= counts[axis]
+    repeats = math.prod(counts[axis] for axis in beside)
 
     def along(affine: Affine, axes: Sequence[int], place: Sequence[int]) -> Affine:
         return Affine(affine.at(place), tuple(affine.slopes[axis] for axis in axes))
@@ -234,14 +264,29 @@ def _of_row(kinds: Iterable[_Kind], here: Piece) -> Iterator[tuple[Piece, _Label
 
 
 class _Elements(NamedTuple):
-    """A piece of rows, and of each element the numbers of its coefficients, in their order."""
+    """A piece of rows, and of each element the numbers of its coefficients, in their order.
+
+    ``outer``: of each value of the piece how far it is from line to line, of all lines around;
+    ``lower``: which values are columns on the diagonal or below it, if that is asked for.
+    """
 
     kind: _Kind
     elements: tuple[tuple[int, ...], ...]
+    outer: tuple[tuple[int, ...], ...]
+    lower: frozenset[int] = frozenset()
+
+    @property
+    def piece(self) -> Piece:
+        """Where the rows are."""
+        return self.kind.piece
 
 
-def _in_order(kind: _Kind) -> list[_Elements]:
-    """Return parts of a kind in each of which the columns are in one order, and this order."""
+def _in_order(kind: _Kind, is_symmetric: bool, row: int | None) -> list[_Elements]:
+    """Return parts of a kind in each of which the columns are in one order, and this order.
+
+    Where the derivative is symmetric, none of them crosses the diagonal in a part. ``row``: the row
+    that all is of, if it is one.
+    """
     waiting = [kind.piece]
     found: list[_Elements] = []
     while waiting:
@@ -249,6 +294,15 @@ def _in_order(kind: _Kind) -> list[_Elements]:
             raise NotClosed
         piece = waiting.pop()
         columns = piece.values[::2]
+        lower = set()
+        if is_symmetric:
+            on = piece.at if row is None else Affine(row, (0,) * len(piece.counts))
+            sides = [signs(piece, column.plus(on, -1)) for column in columns]
+            crossing = next((parts for parts in sides if len(parts) > 1), None)
+            if crossing is not None:
+                waiting += [part for part, _ in crossing]
+                continue
+            lower = {2 * i for i, ((_, side),) in enumerate(sides) if side <= 0}
         order = sorted(range(len(columns)), key=lambda i: (columns[i].base, kind.labels[i].order))
         elements: list[list[int]] = []
         for i in order:
@@ -268,95 +322,104 @@ def _in_order(kind: _Kind) -> list[_Elements]:
         else:
             labels = [[i for i in one if kind.labels[i].leaf >= 0] or one[:1] for one in elements]
             made = tuple(tuple(sorted(one, key=lambda i: kind.labels[i].order)) for one in labels)
-            found.append(_Elements(_Kind(piece, kind.labels), made))
+            nowhere: tuple[tuple[int, ...], ...] = ((),) * len(piece.values)
+            found.append(_Elements(_Kind(piece, kind.labels), made, nowhere, frozenset(lower)))
     return found
 
 
 # -- lines of stretches ----------------------------------------------------------------------------
 
 
-def _lines(kinds: Iterable[_Kind]) -> Iterator[Lines]:
-    """Yield kinds as lines, in order."""
-    ordered = [one for kind in kinds for one in _in_order(kind)]
-    ordered.sort(key=lambda one: one.kind.piece.at.base)
+def _lines(kinds: Iterable[_Kind], is_symmetric: bool, row: int | None = None) -> Iterator[Lines]:
+    """Yield kinds as lines, in order; ``row`` is that of all of them, if it is one."""
+    ordered = (one for kind in kinds for one in _in_order(kind, is_symmetric, row))
+    for together in _groups(ordered):
+        if len(together) == 1 and _is_stretch(together[0].piece):
+            (one,) = together
+            alone = _stretch(one._replace(outer=((0,),) * len(one.outer)))
+            yield Lines(1, alone.rows, (alone,))
+        else:
+            yield from _together(together)
+
+
+def _groups(some: Iterable[_Elements]) -> Iterator[list[_Elements]]:
+    """Yield pieces in order, those together that take turns."""
     together: list[_Elements] = []
     end = -1
-    for one in ordered:
-        first, last = one.kind.piece.ends
+    for one in sorted(some, key=lambda one: one.piece.at.base):
+        first, last = one.piece.ends
         if together and first > end:
-            yield from _together(together)
+            yield together
             together = []
         together.append(one)
         end = max(end, last)
     if together:
-        yield from _together(together)
+        yield together
+
+
+def _is_stretch(piece: Piece) -> bool:
+    return not piece.counts or piece.at.slopes == (1,)
 
 
 def _together(group: Sequence[_Elements]) -> Iterator[Lines]:
-    """Yield pieces that overlap as stretches of the same lines."""
-    strides = {stride for one in group for times, stride in [_spread(one.kind.piece)] if times > 1}
-    if len(strides) > 1:
+    """Yield pieces that take turns as parts of the same lines."""
+    stride = max((one.piece.at.slopes[0] for one in group if not _is_stretch(one.piece)), default=0)
+    if not stride:
         raise NotClosed
-    first = group[0].kind.piece.at.base
-    if not strides:
-        strides = {max(one.kind.piece.ends[1] for one in group) + 1 - first}
-    (stride,) = strides
-    lines = []
+    first = group[0].piece.at.base
+    spans = []
     for one in group:
-        begin = (one.kind.piece.at.base - first) // stride
-        lines.append((begin, begin + _spread(one.kind.piece)[0]))
-    for begin, end in itertools.pairwise(sorted({line for both in lines for line in both})):
-        stretches, last = [], first + begin * stride
-        limit = last + stride
+        begin = (one.piece.at.base - first) // stride
+        has_lines = not _is_stretch(one.piece) and one.piece.at.slopes[0] == stride
+        spans.append((begin, begin + (one.piece.counts[0] if has_lines else 1)))
+    for begin, end in itertools.pairwise(sorted({line for span in spans for line in span})):
         here = [
-            _of_lines(one, begin - own, end - begin)
-            for one, (own, after) in zip(group, lines)
+            _in_line(one, begin - own, end - begin, stride)
+            for one, (own, after) in zip(group, spans)
             if own <= begin < after
         ]
-        for one in sorted(here, key=lambda one: one.kind.piece.at.base):
-            stretch = _stretch(one, end - begin)
-            if stretch.first < last or stretch.first + stretch.rows > limit:
+        last = first + begin * stride
+        limit = last + stride
+        parts: list[Stretch | Lines] = []
+        for inner in _groups(here):
+            if len(inner) == 1 and _is_stretch(inner[0].piece):
+                parts.append(_stretch(inner[0]))
+            else:
+                parts += _together(inner)
+        for part in parts:
+            if part.first < last or part.end > limit:
                 raise NotClosed
-            last = stretch.first + stretch.rows
-            stretches.append(stretch)
-        if stretches:
-            yield Lines(end - begin, stride, tuple(stretches))
+            last = part.end
+        if parts:
+            yield Lines(end - begin, stride, tuple(parts))
 
 
-def _of_lines(one: _Elements, first: int, count: int) -> _Elements:
-    """Return the part of a piece that is in some of its lines."""
-    piece = one.kind.piece
-    times = _spread(piece)[0]
-    if times > 1:
-        piece = some(piece, 0, first, count)
-    return one._replace(kind=one.kind._replace(piece=piece))
+def _in_line(one: _Elements, first: int, times: int, stride: int) -> _Elements:
+    """Return what a piece has in one of some lines, and how far it is to the next of them."""
+    piece = one.piece
+    steps = [0] * len(piece.values)
+    if not _is_stretch(piece) and piece.at.slopes[0] == stride:
+        piece = some(piece, 0, first, times)
+        steps = [value.slopes[0] for value in piece.values]
+        piece = Piece(piece.counts[1:], _inner(piece.at), tuple(map(_inner, piece.values)))
+    outer = tuple((*own, step) for own, step in zip(one.outer, steps))
+    return one._replace(kind=one.kind._replace(piece=piece), outer=outer)
 
 
-def _spread(piece: Piece) -> tuple[int, int]:
-    """Return how many lines a piece goes through, and how far they are apart."""
-    count = len(piece.counts)
-    has_stretch = count > 0 and piece.at.slopes[-1] == 1
-    if count - has_stretch > 1:
-        raise NotClosed
-    return (piece.counts[0], piece.at.slopes[0]) if count - has_stretch else (1, 0)
+def _inner(affine: Affine) -> Affine:
+    return Affine(affine.base, affine.slopes[1:])
 
 
-def _stretch(one: _Elements, times: int) -> Stretch:
+def _stretch(one: _Elements) -> Stretch:
     piece, labels = one.kind
-    count = piece.counts[-1] if piece.counts and piece.at.slopes[-1] == 1 else 1
 
-    def even(affine: Affine) -> Even:
-        slopes = affine.slopes
-        step = slopes[-1] if count > 1 else 0
-        return Even(affine.base, step, slopes[0] if times > 1 else 0)
+    def even(i: int) -> Even:
+        base, slopes = piece.values[i]
+        return Even(base, (*one.outer[i], *(slopes or (0,))))
 
     elements = []
     for numbers in one.elements:
-        sources = [
-            Source(labels[i].leaf, *even(piece.values[2 * i + 1]))
-            if labels[i].leaf >= 0
-            else Source(-1, 0)
-            for i in numbers
-        ]
-        elements.append(Element(even(piece.values[2 * numbers[0]]), tuple(sources)))
-    return Stretch(piece.at.base, count, tuple(elements))
+        sources = [Coefficient(labels[i].leaf, even(2 * i + 1)) for i in numbers]
+        column = 2 * numbers[0]
+        elements.append(Element(even(column), tuple(sources), column in one.lower))
+    return Stretch(piece.at.base, math.prod(piece.counts), tuple(elements))
