@@ -90,6 +90,12 @@ def _added(client: Any, task: Any, groups: list[_Group], leaves: list[Any]) -> l
             client.submit(_add, task, group.starts, *parts, pure=False)
             for group, parts in zip(groups, found)
         ]
+    makings = None if held else _makings(groups)
+    if makings is not None:
+        return [
+            client.submit(_make_and_add, task, group.starts, making, pure=False)
+            for group, making in zip(groups, makings)
+        ]
     from dask import delayed
 
     made = [
@@ -98,6 +104,47 @@ def _added(client: Any, task: Any, groups: list[_Group], leaves: list[Any]) -> l
     ]
     futures: list[Any] = client.compute(made)
     return futures
+
+
+class _Making:
+    """How the blocks of a group are made: a graph of Dask's, and the keys of the blocks in it.
+
+    It is no tuple, which Dask would look through for what is on workers.
+    """
+
+    def __init__(self, graph: dict[Any, Any], keys: list[Any]) -> None:
+        self.graph = graph
+        self.keys = keys
+
+
+def _makings(groups: list[_Group]) -> list[_Making] | None:
+    """Return how the blocks of each group are made; None where groups have anything in common.
+
+    What only one group needs, as when each block is read from a file, is made in the task that adds
+    it up: the scheduler has one task in the place of some, and no block is sent or kept.
+    """
+    from dask.optimization import cull
+
+    parts = [[x for block in group.blocks for x in block] for group in groups]
+    # the blocks of an array share one
+    graphs = {id(x.__dask_graph__()): x.__dask_graph__() for each in parts for x in each}
+    every = {key: made for graph in graphs.values() for key, made in dict(graph).items()}
+    found: list[_Making] = []
+    keys: set[Any] = set()
+    for each in parts:
+        graph, _ = cull(every, [x.key for x in each])
+        if not keys.isdisjoint(graph):
+            return None
+        keys.update(graph)
+        found.append(_Making(dict(graph), [x.key for x in each]))
+    return found
+
+
+def _make_and_add(task: Task, starts: list[int], making: _Making) -> Partials:
+    """Return what some blocks add, which are made first, in this thread."""
+    from dask.local import get_sync
+
+    return _add(task, starts, *get_sync(making.graph, making.keys))
 
 
 def _held(leaves: list[Any]) -> dict[Any, Any]:
