@@ -197,8 +197,30 @@ def test_named_tuples_are_as_of_the_library() -> None:
     assert Ours(3).doubled == 6
     assert Ours(3)._replace(y=(5,)) == (3, (5,))
     assert pickle.loads(pickle.dumps(Ours(4))) == Ours(4)
-    with pytest.raises(TypeError):
-        Ours()  # type: ignore[call-arg]
+    assert Ours._make([3, (4,)])._asdict() == {"x": 3, "y": (4,)}
+    assert (Ours.x.__doc__, Ours.x.__get__(Ours(5))) == (Theirs.x.__doc__, 5)
+    for wrong in (lambda kind: kind(), lambda kind: kind(1, z=2), lambda kind: kind._make("abc")):
+        for kind in (Theirs, Ours):
+            with pytest.raises(TypeError):
+                wrong(kind)
+    with pytest.raises(ValueError, match=r"unexpected field names: \['z'\]"):
+        Ours(1)._replace(z=2)  # type: ignore[call-arg]
+
+
+def test_what_makes_named_tuples_is_there_when_it_is_asked_for() -> None:
+    class Few(named.NamedTuple):
+        x: int
+        y: int = 2
+
+    class Fewer(Few):
+        pass
+
+    assert not inspect.isfunction(Few.__dict__["__new__"])
+    assert Fewer(1) == (1, 2)
+    assert type(Fewer(1)) is Fewer
+    assert isinstance(Few.__dict__["__new__"], staticmethod)
+    assert Few.__new__.__qualname__.endswith("Few.__new__")
+    assert str(inspect.signature(Few)) == "(x: 'int', y: 'int' = 2)"
 
 
 def test_defaults_of_named_tuples_come_last() -> None:
