@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from gradc_codegen.arrays.running_products import is_running_product
 from gradc_codegen.arrays.whole_array_site import Site, WholeOp, around
 from gradc_codegen.scalar.lower_scalar import lower_word
 from gradc_codegen.text.module import REGISTER, Module, suffix
 from gradc_codegen.text.writer import Writer
-from gradc_ir.core.graph import Node, Value
+from gradc_ir.core.graph import Node
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
-from gradc_ir.graphs.rearrange import scalar_constant
 
 # from a writer, what came before, and the elements of the operands here: the element here
 Step = Callable[[Writer, str, list[str]], str]
@@ -59,42 +58,13 @@ def _write_recurrence(site: Site) -> None:
         return lower_word(writer, "add", dtype, [product, here[1]])
 
     # each element waits for the one before: an addition that changes no bit is half of the wait
-    if _is_running_product(site.node):
+    if is_running_product(site.node):
         _write(site, multiplied, ".product")
     else:
         _write(site, step)
 
 
 recurrence = WholeOp(_write_recurrence, items=_items, unit=_unit)
-
-
-def _is_running_product(node: Node) -> bool:
-    """Whether what a recurrence adds changes no bit, but at the first place."""
-    term = node.operands[1]
-    if node.attributes["reverse"] or term.op.name != "select":
-        return False
-    start, _, nothing = term.operands
-    return _is_first(start, node.attributes["axis"]) and _adds_nothing(nothing)
-
-
-def _is_first(condition: Value, axis: int) -> bool:
-    """Whether a condition holds at most at the first place of an axis."""
-    if condition.op.name == "broadcast":
-        if condition.node.attributes["axes"] != (axis,):
-            return False
-        condition = condition.operands[0]
-    if condition.op.name != "eq" or condition.type.rank != 1:
-        return False
-    place, first = condition.operands
-    return place.op.name == "iota" and scalar_constant(first) == 0
-
-
-def _adds_nothing(value: Value) -> bool:
-    """Whether a value is -0.0 everywhere, or the integer 0."""
-    found = scalar_constant(value)
-    if isinstance(found, float):
-        return found == 0 and math.copysign(1, found) < 0
-    return found == 0
 
 
 def _write(site: Site, step: Step, what: str = "") -> None:
