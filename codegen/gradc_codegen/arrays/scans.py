@@ -76,11 +76,11 @@ def _write(site: Site, step: Step, what: str = "") -> None:
     dtype = node.results[0].type.dtype
     before, length, behind = around(node)
     reverse: bool = node.attributes["reverse"]
-    kind = "row" if behind == 1 else "plane"
+    kind = "plane" if behind != 1 else "row" if before == 1 else "rows"
     way = "back." if reverse else ""
     name = f"@gradc.{node.op.name}{what}.{kind}.{way}{suffix(dtype)}"
     module = site.writer.module
-    define = _define_row if behind == 1 else _define_plane
+    define = {"row": _define_row, "rows": _define_rows, "plane": _define_plane}[kind]
     count = len(site.operands)
     module.help(name, lambda: define(module, name, dtype, count, reverse, step))
     whole = tuple(map(site.size, (length,) if behind == 1 else (length, behind)))
@@ -97,13 +97,26 @@ def _write(site: Site, step: Step, what: str = "") -> None:
 def _define_row(
     module: Module, name: str, dtype: DType, count: int, reverse: bool, step: Step
 ) -> str:
+    """Return the function for one row."""
+    return _define_rows(module, name, dtype, count, reverse, step, (1,))
+
+
+def _define_rows(
+    module: Module,
+    name: str,
+    dtype: DType,
+    count: int,
+    reverse: bool,
+    step: Step,
+    widths: tuple[int, ...] = _ROWS,
+) -> str:
     """Return the function for rows: last elements stay in registers, of eight rows at once.
 
     Each element of a row waits for the one before it; those of other rows do not.
     """
     writer = Writer(module, {})
     type_ = REGISTER[dtype]
-    widths = (1,) if module.machine.is_small else _ROWS
+    widths = (1,) if module.machine.is_small else widths
     running = [writer.stack.own(type_) for _ in range(widths[0])]
     last = writer.at_entry("sub i64 %length, 1")
 
