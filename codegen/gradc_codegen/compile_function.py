@@ -137,11 +137,13 @@ class Compilation:
     def _scheduled(self) -> LoopNest:
         from gradc_codegen.schedule.choices import Choices, WithoutLanes
         from gradc_codegen.schedule.estimates import Estimates
+        from gradc_codegen.schedule.passes.flat import flat
         from gradc_codegen.schedule.schedule import schedule
 
         has_lanes = not self.is_small and has_vectors(target(self.cpu, self.triple))
         made = Choices if has_lanes else WithoutLanes
-        return schedule(self.function, self.blas, made(Estimates(self.function)))
+        function = flat(self.function)
+        return schedule(function, self.blas, made(Estimates(function)))
 
     @cached_property
     def llvm(self) -> str:

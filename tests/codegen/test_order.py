@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from gradc_codegen.schedule.schedule import schedule
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import Size, symbol
@@ -114,3 +115,11 @@ def test_a_running_product_is_a_recurrence() -> None:
     cases = [np.array([-0.0, 3.0, -2.0]), np.array([2.0, -0.0, np.inf]), np.array([]), np.ones(40)]
     with np.errstate(all="ignore"):
         assert_compiled_same(function, *[[x] for x in cases])
+
+
+def test_nothing_is_made_of_what_a_running_product_adds() -> None:
+    """It begins with its first factor, and reads the factors alone, whatever rows there are."""
+    for rows, length in ((symbol("n"), symbol("m")), (3, 1000), (7, 40)):
+        function = function_of([Type(DType.F64, (rows, length))], lambda x: build.cumprod(x, 1))
+        names = [statement.node.op.name for statement in schedule(function).statements]
+        assert names == ["recurrence"]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from gradc_codegen.arrays.running_products import is_running_product
 from gradc_codegen.arrays.whole_array_site import Site, WholeOp, around
 from gradc_codegen.scalar.lower_scalar import lower_word
 from gradc_codegen.text.module import REGISTER, Module, suffix
 from gradc_codegen.text.writer import Writer
-from gradc_ir.core.graph import Node, Value
+from gradc_ir.core.graph import Node
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
-from gradc_ir.graphs.rearrange import scalar_constant
 
 # from a writer, what came before, and the elements of the operands here: the element here
 Step = Callable[[Writer, str, list[str]], str]
@@ -59,42 +58,13 @@ def _write_recurrence(site: Site) -> None:
         return lower_word(writer, "add", dtype, [product, here[1]])
 
     # each element waits for the one before: an addition that changes no bit is half of the wait
-    if _is_running_product(site.node):
+    if is_running_product(site.node):
         _write(site, multiplied, ".product")
     else:
         _write(site, step)
 
 
 recurrence = WholeOp(_write_recurrence, items=_items, unit=_unit)
-
-
-def _is_running_product(node: Node) -> bool:
-    """Whether what a recurrence adds changes no bit, but at the first place."""
-    term = node.operands[1]
-    if node.attributes["reverse"] or term.op.name != "select":
-        return False
-    start, _, nothing = term.operands
-    return _is_first(start, node.attributes["axis"]) and _adds_nothing(nothing)
-
-
-def _is_first(condition: Value, axis: int) -> bool:
-    """Whether a condition holds at most at the first place of an axis."""
-    if condition.op.name == "broadcast":
-        if condition.node.attributes["axes"] != (axis,):
-            return False
-        condition = condition.operands[0]
-    if condition.op.name != "eq" or condition.type.rank != 1:
-        return False
-    place, first = condition.operands
-    return place.op.name == "iota" and scalar_constant(first) == 0
-
-
-def _adds_nothing(value: Value) -> bool:
-    """Whether a value is -0.0 everywhere, or the integer 0."""
-    found = scalar_constant(value)
-    if isinstance(found, float):
-        return found == 0 and math.copysign(1, found) < 0
-    return found == 0
 
 
 def _write(site: Site, step: Step, what: str = "") -> None:
@@ -106,11 +76,11 @@ def _write(site: Site, step: Step, what: str = "") -> None:
     dtype = node.results[0].type.dtype
     before, length, behind = around(node)
     reverse: bool = node.attributes["reverse"]
-    kind = "row" if behind == 1 else "plane"
+    kind = "plane" if behind != 1 else "row" if before == 1 else "rows"
     way = "back." if reverse else ""
     name = f"@gradc.{node.op.name}{what}.{kind}.{way}{suffix(dtype)}"
     module = site.writer.module
-    define = _define_row if behind == 1 else _define_plane
+    define = {"row": _define_row, "rows": _define_rows, "plane": _define_plane}[kind]
     count = len(site.operands)
     module.help(name, lambda: define(module, name, dtype, count, reverse, step))
     whole = tuple(map(site.size, (length,) if behind == 1 else (length, behind)))
@@ -127,13 +97,26 @@ def _write(site: Site, step: Step, what: str = "") -> None:
 def _define_row(
     module: Module, name: str, dtype: DType, count: int, reverse: bool, step: Step
 ) -> str:
+    """Return the function for one row."""
+    return _define_rows(module, name, dtype, count, reverse, step, (1,))
+
+
+def _define_rows(
+    module: Module,
+    name: str,
+    dtype: DType,
+    count: int,
+    reverse: bool,
+    step: Step,
+    widths: tuple[int, ...] = _ROWS,
+) -> str:
     """Return the function for rows: last elements stay in registers, of eight rows at once.
 
     Each element of a row waits for the one before it; those of other rows do not.
     """
     writer = Writer(module, {})
     type_ = REGISTER[dtype]
-    widths = (1,) if module.machine.is_small else _ROWS
+    widths = (1,) if module.machine.is_small else widths
     running = [writer.stack.own(type_) for _ in range(widths[0])]
     last = writer.at_entry("sub i64 %length, 1")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradc_codegen.arrays.running_products import begins_with_factors
 from gradc_codegen.arrays.whole_array_site import WholeOp
 from gradc_codegen.lazy_table import LazyTable
 from gradc_codegen.nest.carry_storage import inits, is_fill
@@ -26,7 +27,12 @@ def is_whole(node: Node) -> bool:
 
 
 def arrays_of(node: Node) -> tuple[Value, ...]:
-    """Return the values whose memory an op reads for its operands: a reshape has its operand's."""
+    """Return the values whose memory an op reads for its operands: a reshape has its operand's.
+
+    Of what a running product adds only the first element along the axis is read: its first factor.
+    """
+    if begins_with_factors(node):
+        return (_in_memory(node.operands[0]),) * 2
     return tuple(map(_in_memory, node.operands))
 
 

@@ -65,7 +65,7 @@ _NUMBERS = ("double", "float", "i64", "i32")
 # kept apart: in one function they would be slow, emitting is more than linear in its length.
 _LARGE_MODULE = 20_000
 # … and with loops, of more than this: what is long is the code beside the loops.
-_LONG_WITH_LOOPS = 8_500
+_LONG_WITH_LOOPS = 9_000
 # With more outputs than this, each of which may be NULL, LLVM's second level takes too long: with
 # 1,000 of them 10 s, 0.5 s at the first.
 _MANY_OUTPUTS = 300

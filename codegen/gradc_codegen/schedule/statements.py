@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradc_codegen.arrays.running_products import unread
 from gradc_codegen.arrays.whole_array_ops import arrays_of, is_whole, read_whole
 from gradc_codegen.nest.index_maps import identity, own_dims, piece_dims, scatter_dims
 from gradc_codegen.nest.loop_nest import Input, Statement, StatementKind
@@ -49,8 +50,10 @@ class StatementBuilder:
         # what is read whole must be in memory whole
         self._read_whole = {array for node in nodes if is_whole(node) for array in read_whole(node)}
         self._routes = routes_of(nodes, function.results, self._is_in_pieces, self._is_kept_whole)
+        left_out = unread(nodes, function.results)
         for node in nodes:
-            self._add(node)
+            if node.results[0] not in left_out:
+                self._add(node)
         self._add_outputs()
 
     def _add(self, node: Node) -> None:
