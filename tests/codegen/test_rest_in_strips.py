@@ -79,6 +79,28 @@ def test_functions_beside_loops_of_unknown_length_are_there_once() -> None:
     assert_same_bits(found, want)
 
 
+@pytest.mark.parametrize(("counts_as_short", "strip"), [(False, 8), (True, 16)])
+def test_what_a_strip_stores_is_there_whether_all_of_it_counts_or_not(
+    counts_as_short: bool, strip: int
+) -> None:
+    def products(matrix: Any, vector: Any, rows: Any) -> Any:
+        return np.abs(matrix @ vector) + np.sum(rows[0])
+
+    columns = N if counts_as_short else M
+    shapes = (N, columns), (columns,), (symbol("k"), columns)
+    types = tuple(Type(DType.F64, shape) for shape in shapes)
+    function = derive(trace(products, types).function, Request("value"))
+    compilation = Compilation(function)
+    assert [each.strip for each in loops_of(compilation.nest.body) if each.strip] == [strip]
+    kernel = compilation.kernel(level=0)
+    for length in (3, 8, 13, 16, 24, 41):
+        random = np.random.default_rng(length)
+        k = length if counts_as_short else 5
+        arrays = [random.normal(size=shape) for shape in ((length, k), (k,), (2, k))]
+        for found, want in zip(kernel(arrays), interpret(function, arrays), strict=True):
+            assert_same_bits(found, want)
+
+
 def test_it_is_shorter_than_a_block() -> None:
     """Of eight features each sum of a block is written once for 32 samples, once for a strip."""
     text = Compilation(function_of(weighted, DType.F64, 8), cpu="x86-64-v3").llvm

@@ -154,6 +154,7 @@ class Loop:
     Parameters
     ----------
     block: how many iterations run at once, as lanes.
+    strip: of those behind the last whole block, how many run at once; 0 for all.
     reductions: the statements that join their elements over it.
     staged: arrays that are transposed, block by block, so that lanes lie side by side.
     is_divided: whether its iterations are those of tasks.
@@ -164,6 +165,7 @@ class Loop:
     size: Size
     body: list[Item] = field(default_factory=list)
     block: int = 1
+    strip: int = 0
     reductions: list[Statement] = field(default_factory=list)
     staged: list[Staged] = field(default_factory=list)
     part: int = 0

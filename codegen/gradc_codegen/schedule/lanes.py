@@ -19,6 +19,7 @@ from gradc_codegen.nest.loop_nest import (
 )
 from gradc_codegen.scalar.lower_scalar import is_function
 from gradc_codegen.schedule.cost import joins_in_groups
+from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
 from gradc_ir.meaning import reduction
 
@@ -101,6 +102,18 @@ def narrowest(loop: Loop) -> int:
     dtypes = {statement.value.type.dtype for statement in statements_of(loop.body)}
     narrow = dtypes & {DType.F32, DType.I32} and not dtypes & {DType.F64, DType.I64}
     return 2 * VECTOR if narrow else VECTOR
+
+
+def strip_of(loop: Loop, estimate: Callable[[Size], float]) -> int:
+    """Return how many iterations behind the last whole block of a loop run at once; 0 for all.
+
+    What counts as short has no whole block, mostly: then strips are two vectors, side by side.
+    """
+    is_outer = any(isinstance(item, Loop) for item in loop.body)
+    if isinstance(loop.size, int) or loop.block != OUTER or not is_outer:
+        return 0
+    strip = narrowest(loop) * (2 if estimate(loop.size) <= OUTER else 1)
+    return strip if strip < OUTER else 0
 
 
 def _is_possible(loop: Loop) -> bool:

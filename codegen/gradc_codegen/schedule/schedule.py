@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Statement, StatementKind
+from gradc_codegen.nest.loop_nest import Item, Loop, LoopNest, Statement, StatementKind, loops_of
 from gradc_codegen.nest.rare_sums import RARE_SUM
 from gradc_codegen.schedule import phases
 from gradc_codegen.schedule.choices import Choices
@@ -18,7 +18,7 @@ from gradc_codegen.schedule.control_bodies import Draft, draft
 from gradc_codegen.schedule.cost import joins_in_groups
 from gradc_codegen.schedule.in_place import overwriting
 from gradc_codegen.schedule.lane_costs import LaneCosts
-from gradc_codegen.schedule.lanes import spread
+from gradc_codegen.schedule.lanes import spread, strip_of
 from gradc_codegen.schedule.statements import StatementBuilder
 from gradc_codegen.schedule.straight.outline import cut
 from gradc_codegen.schedule.straight.side_by_side import bundled
@@ -63,6 +63,8 @@ def _scheduled(
     if choices.joins_functions:
         body = bundled(body)
     spread(body, choices.lanes, LaneCosts(choices.estimate).staged)
+    for loop in loops_of(body):
+        loop.strip = strip_of(loop, choices.estimate)
     body = cut(apart(body))
     return LoopNest(function, body, statements, bodies, order.params, order.shares, is_body)
 

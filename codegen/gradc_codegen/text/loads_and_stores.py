@@ -96,7 +96,13 @@ class Memory:
             return
         way = "store" if at.pointers.startswith("ptr") else "scatter"
         given = f"{type_} {register}", at.pointers, f"i32 {dtype.bytes}", at.mask
-        writer.do(writer.module.call("void", f"@llvm.masked.{way}.{at.suffix}", *given))
+        masked = writer.module.call("void", f"@llvm.masked.{way}.{at.suffix}", *given)
+        if way == "scatter" or writer.whole is None or writer.whole[0] != writer.mask:
+            writer.do(masked)
+            return
+        # what is stored without a mask processors hand on to what loads it
+        plain = f"store {type_} {register}, {at.pointers}, align {dtype.bytes}"
+        writer.either(writer.whole[1], lambda: writer.do(plain), lambda: writer.do(masked))
 
     # Vectors of as many elements as there are: LLVM keeps what is stored so, and loaded again, in
     # registers, and processors hand it on from the one to the other, neither of which holds under

@@ -38,9 +38,9 @@ class Writer:
     # how many iterations run at once here, and which of them count: None for all
     lanes = 1
     mask: str | None = None
-    # under the mask of a loop's last lanes, how many these are
-    left = ""
+    left = ""  # under the mask of a loop's last lanes, how many these are
     first: int | None = None  # as a number, where it is known and the mask has these alone
+    whole: tuple[str, str] | None = None  # a mask that mostly has all lanes, the flag that it has
 
     def __init__(self, module: Module, symbols: dict[str, str]) -> None:
         self.module = module

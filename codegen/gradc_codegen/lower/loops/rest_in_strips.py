@@ -41,7 +41,7 @@ def write_iterations(lowering: Lowering, loop: Loop, index: str, buffers: Sequen
 
     ``buffers``: where the arrays that are transposed for it are.
     """
-    if isinstance(index, Lane) and lowering.writer.mask is not None and _rest_goes(loop):
+    if isinstance(index, Lane) and lowering.writer.mask is not None and _has_strips(loop):
         _rest(lowering, loop, index, buffers)
     else:
         _transpose(lowering, loop, index, buffers)
@@ -61,20 +61,17 @@ def _transpose(lowering: Lowering, loop: Loop, index: str, buffers: Sequence[Buf
 # -- the rest of a loop ----------------------------------------------------------------------------
 
 
-def _rest_goes(loop: Loop) -> bool:
-    """Whether the rest of a loop goes in strips."""
-    return (
-        loop.block == OUTER
-        and not isinstance(loop.size, int)
-        and narrowest(loop) < OUTER
-        and not any(isinstance(item, Part) for item in loop.body)
-        and any(isinstance(item, Loop) for item in loop.body)
-    )
+def _has_strips(loop: Loop) -> bool:
+    """Whether the rest of a loop goes in strips, and not those of its parts alone."""
+    return loop.strip > 0 and not any(isinstance(item, Part) for item in loop.body)
 
 
 def _rest(lowering: Lowering, loop: Loop, index: Lane, buffers: Sequence[Buffer]) -> None:
     elements, left = lowering.elements, lowering.writer.left
-    strips, runs = Strips(lowering, loop, index), _runs(loop.body, lambda x: _is_apart(x, loop))
+    strips, runs = (
+        Strips(lowering, loop, index, loop.strip),
+        _runs(loop.body, lambda x: _is_apart(x, loop)),
+    )
 
     def begin(at: str) -> None:
         _transpose(lowering, loop, at, buffers)
@@ -150,7 +147,7 @@ def _functions(lowering: Lowering, loop: Loop, index: Lane) -> None:
         if not run.in_strips:
             lowering.body_of(run.items)
             continue
-        strips, wanted = Strips(lowering, loop, index), read_by(run.others)
+        strips, wanted = Strips(lowering, loop, index, narrowest(loop)), read_by(run.others)
         read = [x for x in read_by(run.items) if is_vector(elements.registers.get(x, ""))]
         made = [x for x in made_by(run.items) if x in wanted and not elements.in_memory(x)]
         for value in (*read, *made):

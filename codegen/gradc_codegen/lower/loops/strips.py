@@ -1,4 +1,4 @@
-"""Items of a block of iterations, written for a strip of it: one vector in place of four.
+"""Items of a block of iterations, written for a strip of it.
 
 What a strip reads of a block, and leaves to it, is in scratch, a block long, or on the stack.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from gradc_codegen.lower.addresses import Place
 from gradc_codegen.lower.lowering import Lowering
 from gradc_codegen.nest.loop_nest import Item, Loop, StatementKind, statements_of
-from gradc_codegen.schedule.lanes import OUTER, narrowest
+from gradc_codegen.schedule.lanes import OUTER
 from gradc_codegen.text.indices import Lane
 from gradc_codegen.text.module import MEMORY
 from gradc_ir.core.graph import Value
@@ -23,13 +23,14 @@ class Strips:
     ----------
     loop: whose iterations the block has.
     index: of the first of them.
+    strip: how many iterations are one.
     """
 
-    def __init__(self, lowering: Lowering, loop: Loop, index: Lane) -> None:
+    def __init__(self, lowering: Lowering, loop: Loop, index: Lane, strip: int) -> None:
         self._lowering = lowering
         self._loop = loop
         self._index = index
-        self._strip = narrowest(loop)
+        self._strip = strip
         # what is on the stack, a block long
         self._kept: dict[Value, str] = {}
 
@@ -57,6 +58,9 @@ class Strips:
             index = Lane(writer.add(self._index.origin, offset), "1")
             rest = None if left is None else writer.subtract(left, offset)
             with writer.in_block(self._strip, rest):
+                if writer.mask is not None:
+                    is_whole = writer.emit(f"icmp sge i64 {rest}, {self._strip}")
+                    writer.whole = writer.mask, is_whole
                 begin(index)
                 self.stand_at(index)
                 self.load(read, offset)
@@ -70,7 +74,7 @@ class Strips:
         writer.loop("0", left or str(OUTER), strip, self._strip, runs=True, mark=mark)
         elements.block, elements.offset = None, "0"
         if left is not None:
-            writer.left = left
+            writer.left, writer.whole = left, None
         elements.registers.clear()
         elements.registers.update(before)
         self.stand_at(self._index)
