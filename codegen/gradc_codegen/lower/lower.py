@@ -12,6 +12,7 @@ from gradc_codegen.lower.loops.interior_blocks import with_interior
 from gradc_codegen.lower.loops.masked_sums import MaskedSums
 from gradc_codegen.lower.loops.rare_loops import where_needed
 from gradc_codegen.lower.loops.register_tiles import inner_of, write_tiles
+from gradc_codegen.lower.loops.rest_in_strips import write_iterations
 from gradc_codegen.lower.loops.short_sums import undecided, write_both
 from gradc_codegen.lower.loops.tasks import write_tasks
 from gradc_codegen.lower.loops.unroll import unrolled_by, write_unrolled
@@ -30,7 +31,6 @@ from gradc_codegen.lower.reducing.groups import write_chunk, write_groups
 from gradc_codegen.lower.reducing.last_lanes import MOST_CALLED
 from gradc_codegen.lower.reducing.running import Running, narrowed
 from gradc_codegen.lower.row_stores import RowStores
-from gradc_codegen.lower.transpose_blocks import transpose
 from gradc_codegen.lower.triangular_bounds import product_of
 from gradc_codegen.lower.whole_arrays import WholeArrays
 from gradc_codegen.nest.carry_storage import Way, ways
@@ -50,7 +50,6 @@ from gradc_codegen.schedule.lanes import functions_among, functions_in
 from gradc_codegen.schedule.schedule import schedule
 from gradc_codegen.storage.buffers import plan
 from gradc_codegen.storage.storage import Plan
-from gradc_codegen.text.indices import Lane
 from gradc_codegen.text.module import ANY_MACHINE, Machine, Module
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Function, Node
@@ -252,16 +251,16 @@ class FunctionLowering:
 
         return inner, end
 
-    def begin(self, loop: Loop, chunk_at: str | None = None) -> list[Running]:
-        """Write the starts of a loop's reductions; ``chunk_at``: of the chunk of this number."""
-        running = []
+    def begin(
+        self, loop: Loop, chunk_at: str | None = None, is_fresh: str | None = None
+    ) -> list[Running]:
+        """Write the starts of a loop's reductions."""
         for statement in loop.reductions:
             state = self._plan.accumulators[statement]
-            made = Running(self.elements, state, self._own, chunk_at, not loop.has_parts)
+            made = Running(self.elements, state, self._own, chunk_at, not loop.has_parts, is_fresh)
             made.begin()
-            running.append(made)
             self.running[statement] = made
-        return running
+        return [self.running[statement] for statement in loop.reductions]
 
     def end(self, running: list[Running]) -> None:
         """Put the totals of a loop's reductions where they live."""
@@ -302,12 +301,8 @@ class FunctionLowering:
 
         def body(index: str) -> None:
             self.indices[loop] = index
-            for staged, buffer in zip(loop.staged, self._plan.staged.get(loop, ())):
-                assert isinstance(index, Lane)
-                transpose(self.elements, staged, index, buffer)
             before, writer.inlines = writer.inlines, functions_in(loop.body) <= MOST_INLINED
-            self.body_of(loop.body)
-            self.rows.flush()
+            write_iterations(self, loop, index, self._plan.staged.get(loop, ()))
             writer.inlines = before
             for staged in loop.staged:
                 del self.elements.transposed[staged]

@@ -22,6 +22,7 @@ from gradc_codegen.schedule.lanes import spread
 from gradc_codegen.schedule.statements import StatementBuilder
 from gradc_codegen.schedule.straight.outline import cut
 from gradc_codegen.schedule.straight.side_by_side import bundled
+from gradc_codegen.schedule.sums_over_lanes import apart
 from gradc_ir.core.graph import Function
 
 _NAMES = "ijklmnopqrstuvwxyz"
@@ -62,7 +63,7 @@ def _scheduled(
     if choices.joins_functions:
         body = bundled(body)
     spread(body, choices.lanes, LaneCosts(choices.estimate).staged)
-    body = cut(body)
+    body = cut(apart(body))
     return LoopNest(function, body, statements, bodies, order.params, order.shares, is_body)
 
 

@@ -56,7 +56,7 @@ def _groups(
     if loop.block > 1:
         kind = _Lanes
     elif _is_short(loop, running, writer) and not writer.module.machine.is_small:
-        kind = _InRegisters
+        kind = _InTurns if _runs_once(writer, loop, running) else _InRegisters
     return kind(writer, loop, running, body)
 
 
@@ -86,6 +86,15 @@ def _is_short(loop: Loop, running: Sequence[Running], writer: Writer) -> bool:
         and all(not made.state.inner for made in running)
         and len({made.lanes for made in running}) == 1
     )
+
+
+def _runs_once(writer: Writer, loop: Loop, running: Sequence[Running]) -> bool:
+    """Whether a sum is of what is behind the last whole block, and so not worth long code.
+
+    Of a known length it may be all there is.
+    """
+    is_rest = writer.mask is not None and writer.lanes == reduction.GROUP
+    return is_rest and not isinstance(loop.size, int) and not any(made.short for made in running)
 
 
 def _crosses(statement: Statement) -> bool:
@@ -187,22 +196,7 @@ class _InRegisters(_WholeAndRest):
         elif any(made.short for made in self.running):
             super()._rest(start, stop)
         else:
-            self._partial_by_partial(start, stop)
-
-    def _partial_by_partial(self, start: str, stop: str) -> None:
-        """Join fewer elements than a group has, each partial in a loop of its own."""
-        writer, lanes = self.writer, self.running[0].lanes
-
-        def partial(lane: str) -> None:
-            for made in self.running:
-                made.begin_joining()
-            writer.loop(writer.add(start, lane), stop, self.body, lanes)
-            for made in self.running:
-                made.end_joining(lane)
-
-        writer.plain_loop("0", str(lanes), partial)
-        for made in self.running:
-            made.join_group()
+            _partial_by_partial(self.writer, self.running, self.body, start, stop)
 
     def _join(self, start: str, count: int) -> None:
         for made in self.running:
@@ -227,3 +221,40 @@ class _InRegisters(_WholeAndRest):
         for position in range(first, count, stride):
             self.body(self.writer.add(start, str(position)))
         return [made.partial for made in self.running]
+
+
+class _InTurns(_OneByOne):
+    """Each partial of a group in a loop of its own, in all groups: their code is there once."""
+
+    def write(self, start: str, length: str) -> None:
+        """Write the groups of a chunk."""
+        writer = self.writer
+        stop = writer.add(start, length)
+
+        def group(first: str) -> None:
+            last = writer.minimum(writer.add(first, str(reduction.GROUP)), stop)
+            _partial_by_partial(writer, self.running, self.body, first, last)
+
+        writer.loop(start, stop, group, reduction.GROUP, True)
+
+
+def _partial_by_partial(
+    writer: Writer,
+    running: Sequence[Running],
+    body: Callable[[str], None],
+    start: str,
+    stop: str,
+) -> None:
+    """Join the elements of a group, or fewer, each partial in a loop of its own."""
+    lanes = running[0].lanes
+
+    def partial(lane: str) -> None:
+        for made in running:
+            made.begin_joining()
+        writer.loop(writer.add(start, lane), stop, body, lanes)
+        for made in running:
+            made.end_joining(lane)
+
+    writer.plain_loop("0", str(lanes), partial)
+    for made in running:
+        made.join_group()
