@@ -76,6 +76,7 @@ _TABLES = (
 def measured(program: Path, cache: str) -> list[float]:
     """Return the milliseconds that a program prints in a fresh process."""
     env = {**os.environ, "GRADC_CACHE": "1", "GRADC_CACHE_DIR": cache}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # or each process compiles all of gradc's own code
     done = subprocess.run(
         [sys.executable, str(program)], env=env, capture_output=True, text=True, check=True
     )

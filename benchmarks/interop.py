@@ -3,11 +3,11 @@
     python -m benchmarks.interop        (make bench-interop)
 
 For a small and a large argument, and for a small one of which the kernel takes long, each row has
-the time of a call through the library, that of the kernel called from Python (of a kernel for any
-size that of its function of C), and of the library's own call of a function that does nothing. A
-long call should be the kernel within a fifth; a short one no more than the library's identity and
-the kernel. Beside a kernel that has filled the caches, PyTorch's own code takes six times as long
-as its identity does by itself.
+the time of a call through the library, that of the kernel called from Python on the same memory (of
+a kernel for any size that of its function of C), and of the library's own call of a function that
+does nothing. A long call should be the kernel within a fifth; a short one no more than the
+library's identity and the kernel. Beside a kernel that has filled the caches, PyTorch's own code
+takes six times as long as its identity does by itself.
 """
 
 from __future__ import annotations
@@ -79,8 +79,11 @@ def kernel_alone(function: Callable[..., Any], x: Any) -> Callable[[], Any]:
 
 def hosts(
     function: Callable[..., Any], x: Any
-) -> Iterator[tuple[str, Callable[[], Any], Callable[[], Any]]]:
-    """Yield each library with a call of value and gradient, and one of its identity."""
+) -> Iterator[tuple[str, Callable[[], Any], Callable[[], Any], Any]]:
+    """Yield each library with a call of value and gradient, one of its identity, and its array.
+
+    NumPy's large arrays lie on large pages, which are read faster; those of others may not.
+    """
     if find_spec("numba"):
         import numba
 
@@ -94,7 +97,7 @@ def hosts(
         for called, size in (("numba", len(x)), (ANY_SIZE, "n")):
             compiled = gradc.compile(function, spec=f"x: f64[{size}], a: f64")
             made = inside(compiled.numba(of="vg", wrt="x"))
-            yield called, lambda made=made: made(x), lambda: nothing(x)
+            yield called, lambda made=made: made(x), lambda: nothing(x), x
     if find_spec("cffi"):
         import cffi
 
@@ -110,6 +113,7 @@ def hosts(
             "cffi",
             lambda kept=kept: call(given[0], 2.0, *given[1:], place),
             lambda: same(2.0, given[1], place),
+            x,
         )
     if find_spec("jax"):
         import jax
@@ -123,6 +127,7 @@ def hosts(
             "jax",
             lambda: jax.block_until_ready(in_jax(there, 2.0)),
             lambda: jax.block_until_ready(same_in_jax(one, 2.0)),
+            np.asarray(there),
         )
     if find_spec("torch"):
         import torch
@@ -148,6 +153,7 @@ def hosts(
             "torch",
             lambda: torch.autograd.grad(in_torch(tensor, number), tensor),
             lambda: torch.autograd.grad(Same.apply(small, number), small),
+            tensor.detach().numpy(),
         )
     if find_spec("casadi") and len(x) <= 100_000:  # matrices of CasADi are copied by Python
         import casadi
@@ -157,21 +163,23 @@ def hosts(
         both = casadi.Function("b", [symbol], [casadi.gradient(in_casadi(symbol, 2.0), symbol)])
         identity = casadi.Function("i", [symbol], [symbol])
         dense = casadi.DM(x)
-        yield "casadi", lambda: both(dense), lambda: identity(dense)
+        yield "casadi", lambda: both(dense), lambda: identity(dense), x
     if find_spec("pytensor"):
         import pytensor
         import pytensor.tensor as pt
 
         vector = pt.vector("x", shape=(len(x),), dtype="float64")
-        slope = pytensor.grad(gradc.pytensor_op(function)(vector, 2.0), vector)
+        value = gradc.pytensor_op(function)(vector, 2.0)
+        both = [value, pytensor.grad(value, vector)]
         for mode in (None, "NUMBA") if find_spec("numba") else (None,):
             options = {"trust_input": True, "mode": mode}
-            in_pytensor = pytensor.function([vector], slope, **options)
+            in_pytensor = pytensor.function([vector], both, **options)
             same = pytensor.function([vector], vector[:1] * 1.0, **options)
             yield (
                 "pytensor" if mode is None else "in its Numba",
                 lambda f=in_pytensor: f(x),
                 lambda f=same: f(x),
+                x,
             )
 
 
@@ -203,8 +211,8 @@ def main() -> None:
     print(f"{'':24}{'n':>9}{'through it':>13}{'kernel':>11}{'identity':>11}{'ratio':>8}  (us)")
     for function, n in CASES:
         x = np.linspace(0, 1, n)
-        for name, call, identity in hosts(function, x):
-            alone = (function_of_c if name == ANY_SIZE else kernel_alone)(function, x)
+        for name, call, identity, given in hosts(function, x):
+            alone = (function_of_c if name == ANY_SIZE else kernel_alone)(function, given)
             found = timed({"host": call, "kernel": alone, "identity": identity})
             host, kernel, same = (found[key] * 1e6 for key in ("host", "kernel", "identity"))
             ratio = host / (kernel if kernel > 1000 else kernel + same)

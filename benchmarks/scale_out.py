@@ -3,6 +3,10 @@
 ``make bench-scale`` runs this. Value and gradient of a logistic regression; each contestant has the
 same generated rows. The figures are gigabytes of them a second, by the clock, and a second of a
 processor's time, workers' included: the best of some turns.
+
+``--file 2 --gigabytes 20`` goes through a file of 2 GB ten times in each pass, as if it were 20 GB
+that memory does not hold, in this process and on workers that map the file; and says how much
+memory they took.
 """
 
 from __future__ import annotations
@@ -60,6 +64,76 @@ def rows_on_workers(rows, pieces):
     ]
 
 
+def of_file(folder, held, start, stop):
+    """Return rows of a file that is gone through over and over."""
+    first = start % held
+    names = (("x", (held, FEATURES)), ("y", (held,)))
+    arrays = (np.memmap(Path(folder) / name, np.float64, "r", shape=each) for name, each in names)
+    return tuple(array[first : first + stop - start] for array in arrays)
+
+
+def most_memory():
+    """Return the gigabytes that a process has had at once, mapped files among them."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1e6
+
+
+def beyond_memory(options):
+    """Go through a file several times in each pass, here and on workers."""
+    import dask
+    import dask.array
+    from distributed import Client, LocalCluster
+
+    piece = int(0.1e9 / 8 / (FEATURES + 1)) // CHUNK * CHUNK
+    held = int(options.file * 1e9 / 8 / (FEATURES + 1)) // piece * piece
+    rows = int(options.gigabytes * 1e9 / 8 / (FEATURES + 1)) // piece * piece
+    size, w = rows * 8 * (FEATURES + 1), np.linspace(-1, 1, FEATURES)
+    places = [(start, start + piece) for start in range(0, rows, piece)]
+    value_and_grad = distributed.value_and_grad(logistic, ("x", "y"))
+    warnings.simplefilter("ignore")
+
+    def show(name, seconds):
+        print(f"{name:40} {size / seconds / 1e9:8.2f} gigabytes a second of a processor's time")
+
+    with tempfile.TemporaryDirectory() as folder:
+        with open(Path(folder) / "x", "wb") as x, open(Path(folder) / "y", "wb") as y:
+            for start, stop in itertools.pairwise(range(0, held + 1, piece)):
+                for file, array in zip((x, y), generated(start, stop)):
+                    array.tofile(file)
+        blocks = distributed.Blocks(
+            lambda: (of_file(folder, held, *each) for each in places), count=rows
+        )
+        expected = value_and_grad(w, blocks=blocks)
+        _, used = best(lambda: value_and_grad(w, blocks=blocks), options.turns, time.process_time)
+        print(f"{size / 1e9:.1f} GB in all; this process has had {most_memory():.2f} GB")
+        show("gradc, in blocks", used)
+        cluster = LocalCluster(
+            n_workers=options.workers, threads_per_worker=1, dashboard_address=None
+        )
+        with cluster, Client(cluster) as client:
+            made = [dask.delayed(of_file, nout=2)(folder, held, *each) for each in places]
+            arrays = [
+                dask.array.concatenate(
+                    [dask.array.from_delayed(x[i], (piece, *more), dtype=float) for x in made]
+                )
+                for i, more in ((0, (FEATURES,)), (1, ()))
+            ]
+            found = value_and_grad(w, *arrays)
+            assert found[0] == expected[0]
+            assert (found[1] == expected[1]).all()
+            calls = {
+                "gradc, on workers of Dask's": lambda: value_and_grad(w, *arrays),
+                "a loop of NumPy, on workers of Dask's": lambda: dask.compute(
+                    *[dask.delayed(by_numpy)(w, x[0], x[1]) for x in made]
+                ),
+            }
+            for name, call in calls.items():
+                clock = lambda: sum(client.run(time.process_time).values())  # noqa: E731
+                show(name, best(call, options.turns, clock)[1])
+                memory = client.run(most_memory).values()
+                print("workers have had", ", ".join(f"{each:.2f} GB" for each in memory))
+
+
 def best(call, turns, clock=time.perf_counter):
     """Return the least seconds of some turns after one to warm up, and of processors' time."""
     call()
@@ -77,7 +151,11 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, default=1.0)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--turns", type=int, default=5)
+    parser.add_argument("--file", type=float, help="gigabytes that are there, of those in all")
     options = parser.parse_args()
+    if options.file:
+        beyond_memory(options)
+        return
     rows = int(options.gigabytes * 1e9 / 8 / (FEATURES + 1)) // CHUNK * CHUNK
     x, y = generated(0, rows)
     w = np.linspace(-1, 1, FEATURES)

@@ -1,6 +1,7 @@
 """Sparse Jacobians and Hessians beside CasADi's, whose C code is compiled by gcc -O3.
 
     python -m benchmarks.sparse [row ...]        (make bench-sparse)
+    python -m benchmarks.sparse sizes            (first calls of ours by the number of unknowns)
 
 Both tools are given the same text, CasADi as NumPy arrays of its scalar symbols. Each row has the
 elements, the passes that colours would take (CasADi: of its one-sided colouring), the time from the
@@ -74,7 +75,7 @@ STAGES = 200
 
 def swing_up(z: Any) -> Any:
     """Return the defects of a cart with a pole, by the trapezoidal rule: 4 states, 1 force."""
-    stages = z.reshape(STAGES, 5)
+    stages = z.reshape(-1, 5)
     x, angle, v, spin, force = (stages[:, i] for i in range(5))
     sine, cosine = np.sin(angle), np.cos(angle)
     mass = 1.0 + 0.3 * sine**2
@@ -122,7 +123,8 @@ DIFFERENCES = (
 
 def collocation(z: Any) -> Any:
     """Return what is left of an oscillator's equations at the Radau points of each interval."""
-    ends, inner = z[: 2 * INTERVALS + 2].reshape(-1, 2), z[2 * INTERVALS + 2 :].reshape(-1, 6)
+    first = (len(z) - 2) // 4 + 2
+    ends, inner = z[:first].reshape(-1, 2), z[first:].reshape(-1, 6)
     x = [ends[:-1, 0], *(inner[:, i] for i in range(3))]
     y = [ends[:-1, 1], *(inner[:, i] for i in range(3, 6))]
     left = []
@@ -329,8 +331,51 @@ def timed(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
     return best
 
 
+# of each row without data of its own, the unknowns for about so many
+UNKNOWNS: dict[str, Callable[[int], int]] = {
+    "tridiagonal": lambda n: n,
+    "5 points": lambda n: round(n**0.5) ** 2,
+    "9 points": lambda n: round(n**0.5) ** 2,
+    "control": lambda n: n // 5 * 5,
+    "arrowhead": lambda n: n,
+    "collocation": lambda n: n // 8 * 8 + 2,
+    "Hessian": lambda n: n,
+}
+
+
+def by_sizes() -> None:
+    """Print the time of first calls by sizes, of the pattern and all, and the colours."""
+    gradc.compile(tridiagonal).jacobian_values(np.ones(7))  # what the first of all loads
+    print(f"{'':12} {'unknowns':>9} {'elements':>9} {'pattern':>8} {'values, s':>9} {'colours':>7}")
+    for name, unknowns in UNKNOWNS.items():
+        row = ROWS[name]
+        gradc.compile(row.function).jacobian_structure(np.ones(unknowns(400)))
+        for n in (10**2, 10**3, 10**4, 10**5, 10**6):
+            point = np.linspace(0.5, 1.5, unknowns(n))
+            compiled = gradc.compile(row.function)
+            start = time.process_time()
+            rows, _ = getattr(compiled, f"{row.of}_structure")(point)
+            middle = time.process_time()
+            getattr(compiled, f"{row.of}_values")(point)
+            end = time.process_time()
+            pattern = compiled.sparsity(point, of=row.of)
+            grid = (round(n**0.5),) * 2 if "points" in name else (len(point),)
+            if row.of == "jacobian":
+                made = compress(pattern, "auto", ((pattern.shape[0],), grid))
+            else:
+                made = compress_symmetric(pattern)
+            print(
+                f"{name:12} {len(point):9} {len(rows):9} {middle - start:8.3f} "
+                f"{end - start:9.3f} {made.forward_passes + made.reverse_passes:7}",
+                flush=True,
+            )
+
+
 def main(names: list[str]) -> None:
     """Print a table."""
+    if names == ["sizes"]:
+        by_sizes()
+        return
     print(f"{'':12} {'elements':>9} {'passes':>9} {'first values, s':>20} {'evaluation, us':>22}")
     for name in names or ROWS:
         row = ROWS[name]

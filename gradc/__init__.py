@@ -215,7 +215,10 @@ def __getattr__(name: str) -> Any:
     if module is None:
         raise AttributeError(f"module 'gradc' has no attribute {name!r}")
     with _loading:
-        loaded = import_module(module)
+        from gradc.runtime.collector import collector_paused  # "import gradc" does without
+
+        with collector_paused():
+            loaded = import_module(module)
     if not _no_fork.is_set():
         _no_fork.wait()  # the fork knows nothing of the locks that were just loaded
     if name in _SUBMODULES:

@@ -24,9 +24,12 @@ from gradc.rules.final.finish import Finish
 from gradc.rules.in_force import entries, of_known_sizes
 from gradc.rules.series import ContinueGuards, ExpandSeries, SettleGuards
 from gradc_ir.core.graph import Function
+from gradc_ir.core.op import Attributes, Op
+from gradc_ir.core.types import Array
 from gradc_ir.elements.take_apart import TakeApart
 from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.graphs.subgraph import chosen_results, drop_results, joined_results
+from gradc_ir.interpreter import as_compiled
 from gradc_ir.known.products import ComputeProducts
 from gradc_ir.passes import (
     Canonicalize,
@@ -41,6 +44,15 @@ from gradc_ir.passes import (
 from gradc_ir.pipeline import Pass, Pipeline, Watch
 from gradc_ir.telling.phases import DERIVATIVE, RULES, phase
 from gradc_ir.verify import verify
+
+
+def _of_numbers(op: Op, attributes: Attributes, operands: Sequence[Array]) -> Array | None:
+    from gradc_codegen.machine.of_numbers import computed  # few graphs have functions of constants
+
+    return computed(op, attributes, operands)
+
+
+as_compiled.provide(_of_numbers)
 
 
 def before(options: Options) -> Pipeline:

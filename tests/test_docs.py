@@ -22,6 +22,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -94,7 +95,10 @@ def test_document(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             if following.language == "text" and ERROR.match(following.text):
                 expected, found = following.text, error_of(block, file, namespace)
             else:
-                run_python(block, file, namespace)
+                with warnings.catch_warnings():
+                    if needs:  # libraries warn of what they do themselves
+                        warnings.simplefilter("ignore", DeprecationWarning)
+                    run_python(block, file, namespace)
         elif block.language == "pycon":
             run_doctest(block, where, namespace)
         elif block.language == "console":

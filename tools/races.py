@@ -66,7 +66,7 @@ POOL = r"""
 #include <stdlib.h>
 
 int pool_run(int (*)(void *, int64_t, int64_t, void *), void *, int64_t, int64_t, int64_t, int64_t,
-             int64_t, void *);
+             int64_t, int64_t, void *);
 void pool_begin(void), pool_end(void);
 
 enum { SIZE = 1000, CALLERS = 3, CALLS = 300 };
@@ -84,7 +84,7 @@ static int inner(void *table, int64_t first, int64_t last, void *own) {
 static int outer(void *table, int64_t first, int64_t last, void *own) {
     int status = 0;
     for (int64_t i = first; i < last; i++)
-        status |= pool_run(inner, (double *)table + i * SIZE, SIZE, 32, much, 3, 64, own);
+        status |= pool_run(inner, (double *)table + i * SIZE, SIZE, 32, 32, much, 3, 64, own);
     return status;
 }
 
@@ -98,10 +98,10 @@ static void *caller(void *given) {
     double own[64], *rows = calloc(8 * SIZE, sizeof *rows);
     int is_racing = *(int *)given;
     for (int i = 0; i < CALLS; i++) {
-        pool_run(outer, rows, 8, 1, much, 1 + i % 5, 512, own);
-        pool_run(inner, rows, 8 * SIZE, 32, much, 4, 64, own);
+        pool_run(outer, rows, 8, 1, 1, much, 1 + i % 5, 512, own);
+        pool_run(inner, rows, 8 * SIZE, 32, 512, much, 4, 64, own);
         if (is_racing)
-            pool_run(racing, rows, 8, 1, much, 4, 0, own);
+            pool_run(racing, rows, 8, 1, 1, much, 4, 0, own);
     }
     free(rows);
     return NULL;

@@ -9,7 +9,6 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from gradc.runtime.bound_call import BoundCall
 from gradc.runtime.prepared import Prepared
 from gradc.runtime.quick_call import Call, Door, Learner, quick_call, weak_owner
 
@@ -50,6 +49,7 @@ def _of(kind: type, name: str) -> type:
 
 
 if TYPE_CHECKING:
+    from gradc.runtime.bound_call import BoundCall
 
     class _Member(Generic[_Shown]):
         def __init__(self, get: Any, *, doc: str | None) -> None: ...
@@ -96,6 +96,8 @@ class asks(_Member[_Shown]):
         instance._learners[self._name] = call[1]
 
         def bind(*args: Any, **kwargs: Any) -> BoundCall[Any]:
+            from gradc.runtime.bound_call import BoundCall  # few calls are bound
+
             return BoundCall(there(), functools.partial(_prepared, self._name), args, kwargs)
 
         return Door(call, there, bind, self._name, self._text, self._signature)

@@ -45,7 +45,6 @@ from gradc.calls.tangents import as_tuple, hvp_arguments, push_tangents
 from gradc.calls.variable import Variable
 from gradc.parallel.by_value import Travels
 from gradc.requests.options import Options
-from gradc.runtime.bound_call import BoundCall
 from gradc.runtime.families import Families
 from gradc.runtime.prepared import (
     Part,
@@ -57,11 +56,13 @@ from gradc.runtime.prepared import (
     static_of,
     vector_parts,
 )
-from gradc.runtime.pullback import Linearized, Pullback
 from gradc.runtime.quick_call import UNTOLD, Call, CalledByAttribute, Learner, quick_call
 from gradc.runtime.specialize import Signature, Specialization
 from gradc.traceback import boundary
 from gradc.tracing.captured.top import is_tracing
+
+if TYPE_CHECKING:
+    from gradc.runtime.bound_call import BoundCall
 
 Function_ = Callable[..., Any]
 Q = ParamSpec("Q")
@@ -147,6 +148,8 @@ class Compiled(
         at each call; one of another size then is a ShapeError. With ``out=`` the results go there.
         ``f.value_and_grad.bind`` and its like do the same for derivatives.
         """
+        from gradc.runtime.bound_call import BoundCall  # few calls are bound
+
         return BoundCall(self, Compiled._valued, args, kwargs)
 
     @asks
@@ -260,6 +263,8 @@ class Compiled(
         if is_tracing():
             found: Any = nested_transforms.linearize(self, args)
             return found
+        from gradc.runtime.pullback import Linearized  # few ask for half a derivative
+
         bound, made, answer, prepared = self._prepared(
             Derivation("linearize", None), args, {}, call
         )
@@ -383,6 +388,8 @@ class Compiled(
             form, args, wrt = self._by_variables(args, asked.wrt)
             found = form.pulled(asked._replace(wrt=wrt), args, kwargs, call)
             return found._replace(is_quick=False)
+        from gradc.runtime.pullback import Pullback  # few ask for half a derivative
+
         _, made, answer, prepared = self._prepared(asked, args, kwargs, call)
         return Pullback(made.executables[1], answer).after(prepared)
 

@@ -307,7 +307,7 @@ class Attempt:
     def _learns(self, carries: Carries, error: NotUniform) -> bool:
         """Whether another step may do, now that it is known why this one did not."""
         if isinstance(error, ReadsElements):
-            return carries.read_tail(error.path)
+            return carries.read_tail(error.path, error.count)
         cause = error.__cause__
         if isinstance(cause, GradcError) and cause.help == ROW and not self._live:
             self._live, self._rows = True, None

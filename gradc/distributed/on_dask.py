@@ -5,18 +5,22 @@ from __future__ import annotations
 import itertools
 import math
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from gradc.distributed.blocks import Rows
 from gradc.distributed.engine import Told
 from gradc.row_sums.partials import Partials, join
 from gradc.row_sums.task import Task
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.errors import ShapeError
 
 _MOST_JOINED = 8
 # A task costs its worker some milliseconds before any row counts. Blocks that a worker holds go
 # together up to so many bytes, which take ten times as long.
 _AT_ONCE = 2**30
+# So many bytes go through the scheduler, or to the driver, sooner than it takes to spare them that.
+_LITTLE = 2**20
 
 
 def is_of_dask(leaf: Any) -> bool:
@@ -45,27 +49,114 @@ class Dask:
         starts = [0, *itertools.accumulate(sizes)]
         if client is None:
             return _computed(task, blocks, starts, told)
-        from dask import delayed
-
-        # once a pass and worker
-        sent = client.scatter(task, broadcast=True, hash=False)
-        groups = _together(client, leaves, blocks, sizes)
-        made = [
-            delayed(_add)(sent, [starts[i] for i in group], *(x for i in group for x in blocks[i]))
-            for group in groups
+        groups = [
+            _Group([starts[i] for i in group], [blocks[i] for i in group], size)
+            for group, size in _together(client, leaves, blocks, sizes)
         ]
-        futures = client.compute(made)
+        # what is much goes to each worker once; a round trip to all of them for what is little
+        # takes longer than to send it with every group
+        sent = task
+        if len(groups) * task.nbytes > _LITTLE:
+            sent = client.scatter(task, broadcast=True, hash=False)
+        futures = _added(client, sent, groups, leaves)
         from distributed import as_completed
 
-        left = {future.key: sum(sizes[i] for i in group) for future, group in zip(futures, groups)}
+        left = {future.key: group.size for future, group in zip(futures, groups)}
         for future in as_completed(futures):
             told(left[future.key])
-        while len(futures) > 1:
-            futures = [
-                client.submit(join, *some, pure=False) for some in _batches(futures, _MOST_JOINED)
-            ]
-        found: Partials = futures[0].result()
+        while len(futures) > _MOST_JOINED:
+            futures = _joined(client, futures)
+        first: Partials = futures[0].result()
+        if len(futures) * first.nbytes <= _LITTLE:
+            return join(first, *client.gather(futures[1:]))
+        found: Partials = _joined(client, futures)[0].result()
         return found
+
+
+class _Group(NamedTuple):
+    """Blocks that one task adds up: how many rows come before each, and how many rows they have."""
+
+    starts: list[int]
+    blocks: list[list[Any]]
+    size: int
+
+
+def _added(client: Any, task: Any, groups: list[_Group], leaves: list[Any]) -> list[Any]:
+    """Return futures of what groups of blocks add, in order."""
+    held = _held(leaves)
+    found = [[held.get(x.key) for block in group.blocks for x in block] for group in groups]
+    if all(None not in parts for parts in found):  # no graph is to be made, and none to be sent
+        return [
+            client.submit(_add, task, group.starts, *parts, pure=False)
+            for group, parts in zip(groups, found)
+        ]
+    makings = None if held else _makings(groups)
+    if makings is not None:
+        return [
+            client.submit(_make_and_add, task, group.starts, making, pure=False)
+            for group, making in zip(groups, makings)
+        ]
+    from dask import delayed
+
+    made = [
+        delayed(_add)(task, group.starts, *(x for block in group.blocks for x in block))
+        for group in groups
+    ]
+    futures: list[Any] = client.compute(made)
+    return futures
+
+
+class _Making:
+    """How the blocks of a group are made: a graph of Dask's, and the keys of the blocks in it.
+
+    It is no tuple, which Dask would look through for what is on workers.
+    """
+
+    def __init__(self, graph: dict[Any, Any], keys: list[Any]) -> None:
+        self.graph = graph
+        self.keys = keys
+
+
+def _makings(groups: list[_Group]) -> list[_Making] | None:
+    """Return how the blocks of each group are made; None where groups have anything in common.
+
+    What only one group needs, as when each block is read from a file, is made in the task that adds
+    it up: the scheduler has one task in the place of some, and no block is sent or kept.
+    """
+    from dask.optimization import cull
+
+    parts = [[x for block in group.blocks for x in block] for group in groups]
+    # the blocks of an array share one
+    graphs = {id(x.__dask_graph__()): x.__dask_graph__() for each in parts for x in each}
+    every = {key: made for graph in graphs.values() for key, made in dict(graph).items()}
+    found: list[_Making] = []
+    keys: set[Any] = set()
+    for each in parts:
+        graph, _ = cull(every, [x.key for x in each])
+        if not keys.isdisjoint(graph):
+            return None
+        keys.update(graph)
+        found.append(_Making(dict(graph), [x.key for x in each]))
+    return found
+
+
+def _make_and_add(task: Task, starts: list[int], making: _Making) -> Partials:
+    """Return what some blocks add, which are made first, in this thread."""
+    from dask.local import get_sync
+
+    return _add(task, starts, *get_sync(making.graph, making.keys))
+
+
+def _held(leaves: list[Any]) -> dict[Any, Any]:
+    """Return futures of blocks that are on workers or will be, as of persisted arrays, by keys."""
+    from distributed import futures_of
+
+    return {x.key: x for leaf in leaves if is_of_dask(leaf) for x in futures_of(leaf)}
+
+
+def _joined(client: Any, futures: list[Any]) -> list[Any]:
+    """Return futures of several parts each put together, on workers."""
+    return [client.submit(join, *some, pure=False) for some in _batches(futures, _MOST_JOINED)]
 
 
 def _client() -> Any:
@@ -95,17 +186,13 @@ def _blocks(leaves: list[Any]) -> tuple[list[list[Any]], list[int]]:
 
 def _together(
     client: Any, leaves: list[Any], blocks: list[list[Any]], sizes: list[int]
-) -> list[list[int]]:
-    """Return which blocks a task adds up: several if one worker has them, else one."""
-    from distributed import futures_of
-
-    held = [future for leaf in leaves if is_of_dask(leaf) for future in futures_of(leaf)]
-    if not held:
-        return [[i] for i in range(len(blocks))]
-    places = client.who_has(held)
+) -> Iterator[tuple[list[int], int]]:
+    """Yield which blocks a task adds up, several if one worker has them, and their rows."""
+    held = list(_held(leaves).values())
+    places = client.who_has(held) if held else {}
     of_one = sum(leaf.dtype.itemsize * math.prod(leaf.shape[1:]) for leaf in leaves)
     open_: dict[tuple[str, ...], tuple[list[int], int]] = {}
-    groups = []
+    groups: list[list[int]] = []
     for i, block in enumerate(blocks):
         parts = [part.key for part, leaf in zip(block, leaves) if is_of_dask(leaf)]
         where = {tuple(sorted(places.get(key, ()))) for key in parts}
@@ -117,7 +204,8 @@ def _together(
             groups.append(group)
         group.append(i)
         open_[worker] = group, before + bytes_
-    return groups
+    for group in groups:
+        yield group, sum(sizes[i] for i in group)
 
 
 def _add(task: Task, starts: list[int], *arrays: Any) -> Partials:

@@ -9,7 +9,7 @@ from gradc.calls.sparse_preconditions import check_matrix, check_sizes, only_lea
 from gradc.pipeline import nested
 from gradc.requests.options import Options
 from gradc.requests.request import Request
-from gradc.runtime.derivative_pattern import Making, making_of, numbers, pattern_of
+from gradc.runtime.derivative_pattern import Making, numbers, pattern_and_making
 from gradc.sparsity.placement import Placement
 from gradc.tracing import Traced
 from gradc_ir import build
@@ -64,8 +64,7 @@ def by_columns(function: Function, options: Options, result: int, leaf: int) -> 
     one = _flattened(function, result)
     request = Request("jacobian", (leaf,), options=options)
     arrays = [None] * len(function.params)
-    found = pattern_of(one, "jacobian", leaf, options, arrays, {})
-    making = making_of(found, one, request, arrays, {})
+    found, making = pattern_and_making(one, request, arrays, {})
     rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
     order = np.argsort(found.indices, kind="stable")
     columns = found.indices[order]
@@ -101,7 +100,8 @@ def sparse_forms(name: str, traced: Traced, request: Request) -> SparseForms:
     captured = [capture.read() for capture in traced.captures]
     own = len(function.params) - len(captured)
     looked: dict[int, Array] = {}
-    found = pattern_of(function, of, leaf, request.options, [*[None] * own, *captured], looked)
+    auto = Request(of, (leaf,), options=request.options)
+    found, making = pattern_and_making(function, auto, [*[None] * own, *captured], looked)
     if looked:
         called = traced.captures[min(looked) - own].name
         raise ExportError(
@@ -109,8 +109,6 @@ def sparse_forms(name: str, traced: Traced, request: Request) -> SparseForms:
             "argument of the kernel",
             help=f'bake="{called}" (--bake {called}) makes them constants of it',
         )
-    auto = Request(of, (leaf,), options=request.options)
-    making = making_of(found, function, auto, [*[None] * own, *captured], looked)
     placement = making.placement
     rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
     columns = found.indices
@@ -140,9 +138,9 @@ def _values(
             if passes is not None:
                 given += _seeds(passes.by_columns, function.param_types[leaf])
                 given += _seeds(passes.by_rows, function.result_types[0])
-            by, places = making.in_runs(placement, lines) or making.of(placement)
-            given += map(build.constant, places)
-            mode = by.mode([value.type.shape[0] for value in given])
+            made = making.in_runs(placement, lines) or making.of(placement)
+            given += map(build.constant, made.places)
+            mode = made.by.mode([value.type.shape[0] for value in given])
             asked = Request(request.of, request.wrt, mode, request.options)
             derivative = nested(function, asked, is_last=True)
             (found,) = builder.inline(derivative, [*params, *given])

@@ -34,6 +34,11 @@ class Flat:
     function: takes leaves and returns a tuple of them; it can be traced.
     name: for kernels and errors.
     owner: the compiled function whose options hold.
+
+    Attributes
+    ----------
+    pulled_from: the function whose cotangents it computes, by which of how many arguments; None for
+        what is no such function.
     """
 
     def __init__(
@@ -42,6 +47,7 @@ class Flat:
         self.function = function
         self.name = name
         self.owner = owner
+        self.pulled_from: tuple[Flat, tuple[int, ...], int] | None = None
         self._derived: dict[Any, Flat] = {}
         self._pairs: dict[tuple[int, ...], Compiled[..., tuple[Leaves, Leaves]]] = {}
 
@@ -94,7 +100,9 @@ class Flat:
             rest = iter(given[count:])
             return tuple(back(tuple(next(rest) if _is_float(v) else None for v in values)))
 
-        return self._kept(("pulled", moved, count), pull, "vjp")
+        found = self._kept(("pulled", moved, count), pull, "vjp")
+        found.pulled_from = self, moved, count
+        return found
 
     def with_gradient(self, moved: Sequence[int]) -> Flat:
         """Return the value, and behind it the gradient by ``moved`` arguments, of one kernel.
@@ -134,6 +142,9 @@ class Flat:
     def chosen(self, positions: Sequence[int]) -> Flat:
         """Return the function with some of its results alone."""
         positions = tuple(positions)
+        if self.pulled_from is not None:  # whose results are one a moved argument
+            origin, moved, count = self.pulled_from
+            return origin.pulled([moved[i] for i in positions], count)
 
         def some(*given: Any) -> Leaves:
             results = self.function(*given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,17 @@ def _op_class() -> Any:
             for cell, result in zip(storage, self.flat.compiled(*inputs)):
                 cell[0] = np.asarray(result)  # numbers are arrays in PyTensor
 
+        def make_py_thunk(
+            self, node: Any, storage: Any, computed: Any, _: Any, debug: bool = False
+        ) -> Any:
+            cells = [storage[x] for x in node.inputs], [storage[y] for y in node.outputs]
+            is_number = [y.type.ndim == 0 for y in node.outputs]
+            done = [] if computed is None else [computed[y] for y in node.outputs]
+            thunk = _thunk(self.flat.compiled, *cells, is_number, done)
+            thunk.inputs, thunk.outputs = cells
+            thunk.lazy, thunk.perform = False, self.perform
+            return thunk
+
         def L_op(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
             moved = [i for i, x in enumerate(inputs) if _is_float(x)]
             found: list[Any] = [disconnected()() for _ in inputs]
@@ -122,17 +134,42 @@ def _op_class() -> Any:
         def __hash__(self) -> int:
             return hash((type(self), id(self.flat)))
 
-    _compute_what_is_read(KernelOp)
+    _compute_what_is_read_once(KernelOp)
     when_loaded("pytensor.link.numba.dispatch.basic", lambda m: _known_to_numba(m, KernelOp))
     when_loaded("pytensor.link.jax.dispatch.basic", lambda m: _known_to_jax(m, KernelOp))
     return KernelOp
 
 
-def _compute_what_is_read(op_class: type) -> None:
-    """Have programs of PyTensor leave out what nobody reads, as slopes by constants.
+def _thunk(
+    call: Callable[..., Any],
+    inputs: Sequence[list[Any]],
+    outputs: Sequence[list[Any]],
+    is_number: Sequence[bool],
+    done: Sequence[list[bool]],
+) -> Any:
+    """Return a function without arguments from cells to cells, as PyTensor's programs call them.
 
-    ``pytensor.grad`` asks an op for the slopes by all of its inputs.
+    PyTensor's own makes lists for ``perform``, which takes as long as a small kernel.
     """
+    given = ", ".join(f"x{i}[0]" for i in range(len(inputs)))
+    lines = ["def thunk():", f"    found = call({given})"]
+    for i, number in enumerate(is_number):  # numbers are arrays in PyTensor
+        lines.append(f"    y{i}[0] = " + (f"asarray(found[{i}])" if number else f"found[{i}]"))
+    lines += [f"    done{i}[0] = True" for i in range(len(done))]
+    names: dict[str, Any] = {"call": call, "asarray": np.asarray}
+    for letter, cells in (("x", inputs), ("y", outputs), ("done", done)):
+        names |= {f"{letter}{i}": cell for i, cell in enumerate(cells)}
+    exec("\n".join(lines), names)
+    return names["thunk"]
+
+
+def _compute_what_is_read_once(op_class: type) -> None:
+    """Have programs of PyTensor compute what is read, once.
+
+    ``pytensor.grad`` asks an op for the slopes by all of its inputs, constants among them, and
+    knows nothing of a kernel that has a number and its gradient.
+    """
+    pt = needed("pytensor.tensor", "gradc.pytensor_op")
     rewriting = needed("pytensor.graph.rewriting.basic", "gradc.pytensor_op")
     programs = needed("pytensor.tensor.rewriting.basic", "gradc.pytensor_op")
 
@@ -143,7 +180,25 @@ def _compute_what_is_read(op_class: type) -> None:
         made = op_of(node.op.flat.chosen(read))(*node.inputs, return_list=True)
         return {node.outputs[i]: result for i, result in zip(read, made)}
 
-    programs.register_canonicalize(rewriting.node_rewriter([op_class])(gradc_unread_results))
+    def gradc_number_with_gradient(graph: Any, node: Any) -> Any:
+        if node.op.flat.pulled_from is None:
+            return None
+        origin, moved, count = node.op.flat.pulled_from
+        given, cotangents = node.inputs[:count], node.inputs[count:]
+        for other, _ in graph.clients[given[0]]:
+            is_value = other.op == op_of(origin) and all(map(is_, other.inputs, given))
+            if is_value and len(other.outputs) == 1 and other.outputs[0].type.ndim == 0:
+                break
+        else:
+            return None
+        value, *slopes = op_of(origin.with_gradient(moved))(*given, return_list=True)
+        found = {other.outputs[0]: value}
+        for result, slope in zip(node.outputs, slopes):
+            found[result] = pt.cast(cotangents[0] * slope, slope.type.dtype)
+        return found
+
+    for rewriter in (gradc_unread_results, gradc_number_with_gradient):
+        programs.register_canonicalize(rewriting.node_rewriter([op_class])(rewriter))
 
 
 def _known_to_numba(module: Any, op_class: type) -> None:

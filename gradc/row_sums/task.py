@@ -81,6 +81,12 @@ class Task:
     blas: bool = False
     finite: bool = False
 
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the graphs and of what it is given."""
+        graphs = (each for packed in (self.part, self.few) for each in packed)
+        return sum(map(len, graphs)) + sum(array.nbytes for array in self.given)
+
     def __call__(self, rows: Any, start: int = 0) -> Partials:
         """Return what a block of rows adds to the sums.
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import cast
 
 import numpy as np
 
-from gradc.autodiff.terms.leaves import leaves
+from gradc.autodiff.terms.leaves import Leaves, leaves
 from gradc.autodiff.terms.term import Unsupported
 from gradc.autodiff.terms.writes import open_writes
 from gradc.pipeline import apart, nested, with_jacobian
@@ -21,6 +23,7 @@ from gradc.sparsity.compression import (
     joined_with_mirror,
 )
 from gradc.sparsity.known import Known
+from gradc.sparsity.lattices.elements import ClosedElements, closed_elements
 from gradc.sparsity.pattern import pattern
 from gradc.sparsity.placement import Placement, Spots, placement
 from gradc.sparsity.relation import Relation
@@ -57,18 +60,22 @@ def pattern_of(
     request = Request("jvp" if of == "jacobian" else "hvp", (leaf,), options=options)
     # the steps of a loop that only writes are looked at at once, not one after another
     derivative = open_writes(nested(function, request, True))
-    count = len(arrays)
     matrices = {
-        i: _mask_reader(i, array, looked)
-        for i, array in enumerate(arrays)
-        if array is not None
-        and i >= count - captured
-        and array.ndim > 1
-        and array.dtype.kind == "f"
+        i: _mask_reader(i, array, looked) for i, array in _matrices(arrays, captured).items()
     }
     given = _readers(arrays, looked)
     found = pattern(derivative, len(function.params), given, matrices=matrices)[-1]
     return found if of == "jacobian" else joined_with_mirror(found)
+
+
+def _matrices(arrays: Sequence[Array | None], captured: int) -> dict[int, Array]:
+    """Return the matrices of floats among the last arrays, by their places."""
+    first = len(arrays) - captured
+    return {
+        i: array
+        for i, array in enumerate(arrays)
+        if array is not None and i >= first and array.ndim > 1 and array.dtype.kind == "f"
+    }
 
 
 def looked_at(array: Array) -> Array:
@@ -107,10 +114,15 @@ def _readers(
 
 
 class Made(NamedTuple):
-    """What takes seeds, if any, places and arguments to elements; and the places."""
+    """What takes seeds, if any, places and arguments to elements; and what returns the places."""
 
     by: BySeeds | ByTerms
-    places: tuple[Array, ...]
+    find: Callable[[], tuple[Array, ...]] = tuple
+
+    @property
+    def places(self) -> tuple[Array, ...]:
+        """Where the elements are among the coefficients, or the results of the passes."""
+        return self.find()
 
 
 @dataclass(frozen=True)
@@ -119,27 +131,44 @@ class Making:
 
     Parameters
     ----------
-    placement: where each element is among the coefficients, or the results of the passes.
+    found: where each element is among the coefficients, or the results of the passes.
     kind: tells the terms from those of other functions.
     starts: where each array of coefficients begins, and the end.
     passes: where it is by these.
     """
 
-    placement: Placement
+    found: Placement | ClosedElements
     kind: str = ""
     starts: Array = field(default_factory=lambda: np.zeros(1, np.int64))
     passes: Compression | None = None
+
+    @cached_property
+    def placement(self) -> Placement:
+        """Where each element is."""
+        found = self.found
+        return found if isinstance(found, Placement) else found.placement()
 
     def of(self, placement: Placement) -> Made:
         """Return how the elements of a placement are made: all, or some of them."""
         if self.passes is not None:
             by = BySeeds(self.passes.forward_passes > 0, self.passes.reverse_passes > 0)
-            return Made(by, placement.arrays)
+            return Made(by, lambda: placement.arrays)
         used, placement = placement.packed(self.starts)
-        are_long = max(self.starts[-1], len(placement.places)) > _LONGEST_IN_32_BITS
+        has_more = len(placement.further) > 0
+        return self._of_terms(used, has_more, len(placement.places), lambda: placement)
+
+    def of_closed(self, found: ClosedElements) -> Made:
+        """Return how elements in closed form are made, which are all, or some of them."""
+        used = found.used
+        return self._of_terms(used, found.has_sums, found.count, lambda: found.placement(used))
+
+    def _of_terms(
+        self, used: tuple[int, ...], has_more: bool, count: int, find: Callable[[], Placement]
+    ) -> Made:
+        are_long = bool(max(self.starts[-1], count) > _LONGEST_IN_32_BITS)
         dtype = np.int64 if are_long else np.int32
-        terms = ByTerms(self.kind, used, len(placement.further) > 0, bool(are_long))
-        return Made(terms, tuple(places.astype(dtype) for places in placement.arrays))
+        terms = ByTerms(self.kind, used, has_more, are_long)
+        return Made(terms, lambda: tuple(places.astype(dtype) for places in find().arrays))
 
     def in_runs(self, placement: Placement, rows: Array) -> Made | None:
         """Return how they are made for these sizes alone, if they are slices of coefficients.
@@ -150,26 +179,115 @@ class Making:
             return None
         used, placement = placement.packed(self.starts)
         runs = runs_of(placement, rows, np.diff(self.starts)[list(used)].tolist())
-        return None if runs is None else Made(ByTerms(self.kind, used, False, runs=runs), ())
+        return None if runs is None else Made(ByTerms(self.kind, used, False, runs=runs))
 
-    def alone(
-        self, placement: Placement, rows: Array, captures: Sequence[str] | None
-    ) -> Made | None:
-        """Return how they are made for this pattern alone: in runs, or with places as constants.
+    def closed_in_runs(self, found: ClosedElements) -> Made | None:
+        """Return how elements in closed form are made for these sizes alone, if by slices."""
+        runs = found.runs()
+        return None if runs is None else Made(ByTerms(self.kind, found.used, False, runs=runs))
+
+    def fixed(self, made: Made, captures: Sequence[str] | None) -> Made | None:
+        """Return how elements are made for this pattern alone, with places as constants.
 
         ``captures`` are the names of captured integers that it hangs on, which are constants, too;
         None where it hangs on arguments, since others come with the next call. None is returned
         where there is no use for a kernel of its own.
         """
-        in_runs = self.in_runs(placement, rows)
-        if in_runs is not None or self.passes is not None or captures is None:
-            return in_runs
-        by, places = self.of(placement)
-        assert isinstance(by, ByTerms)  # there are no passes
+        if not isinstance(made.by, ByTerms) or captures is None:
+            return None
+        places = made.places
         if sum(map(len, places)) > _MOST_FIXED:
             return None
         fixed = Fixed(tuple(array.tobytes() for array in places), tuple(captures))
-        return Made(by._replace(fixed=fixed), ())
+        return Made(made.by._replace(fixed=fixed))
+
+
+def pattern_and_making(
+    function: Function,
+    request: Request,
+    arrays: Sequence[Array | None],
+    looked: dict[int, Array],
+    captured: int = 0,
+) -> tuple[Relation, Making]:
+    """Return the pattern of a derivative of a traced function, and how its elements are made.
+
+    ``request`` is of one parameter; the rest is as of :func:`pattern_of`. Where rows are known in
+    closed form no array but those of the pattern is as long as there are elements.
+    """
+    (leaf,) = request.wrt
+    found = _found(function, request.of, leaf, request.options, arrays, looked, captured)
+    pattern, made, closed = found
+    if request.mode != "auto":
+        made = None
+    if made is not None and closed is not None and not _are_dear(made, pattern):
+        return pattern, Making(closed, made.kind, _starts(made))
+    return pattern, making_of(pattern, function, request, arrays, looked, made)
+
+
+def found_pattern(
+    function: Function,
+    of: str,
+    leaf: int,
+    options: Options,
+    arrays: Sequence[Array | None],
+    captured: int = 0,
+) -> Relation:
+    """Return what :func:`pattern_of` does, in closed form where there is one."""
+    return _found(function, of, leaf, options, arrays, {}, captured).pattern
+
+
+class _Found(NamedTuple):
+    """A pattern, the terms of the derivative if they are known, and its elements in closed form."""
+
+    pattern: Relation
+    made: Leaves | None
+    closed: ClosedElements | None
+
+
+def _found(
+    function: Function,
+    of: str,
+    leaf: int,
+    options: Options,
+    arrays: Sequence[Array | None],
+    looked: dict[int, Array],
+    captured: int,
+) -> _Found:
+    auto = Request(of, (leaf,), options=options)
+    made = closed = None
+    with contextlib.suppress(Unsupported):
+        made = leaves(apart(with_jacobian(function, auto)), leaf)
+        closed = _closed(made, function, auto, arrays, captured)
+    if closed is not None:
+        return _Found(closed.pattern(), made, closed)
+    found = pattern_of(function, of, leaf, options, arrays, looked, captured)
+    return _Found(found, made, None)
+
+
+def _closed(
+    made: Leaves,
+    function: Function,
+    request: Request,
+    arrays: Sequence[Array | None],
+    captured: int,
+) -> ClosedElements | None:
+    """Return the elements of terms in closed form, None where there is none."""
+    known = Known(made.indices, {}, {})
+    scales = [known.constant(value) for value in made.scales]
+    if any(scale is None or not scale.all() for scale in scales):
+        return None  # the pattern is without what these make zero
+    matrices = _matrices(arrays, captured)
+    if any(_mask_reader(i, array, {})() is not None for i, array in matrices.items()):
+        return None
+    results = made.indices.results
+    arrays_of = zip(results[::3], results[1::3], results[2::3])
+    parts = [(part.leaf, *own) for part, own in zip(made.parts, arrays_of)]
+    types = function.result_types[0], function.param_types[request.wrt[0]]
+    height, width = (_cost(type_.count) for type_ in types)
+    if request.of == "hessian":
+        height = width
+    lengths = [_cost(type_.count) for type_ in made.function.result_types]
+    return closed_elements(parts, (height, width), lengths, request.of == "hessian")
 
 
 def making_of(
@@ -178,16 +296,16 @@ def making_of(
     request: Request,
     arrays: Sequence[Array | None],
     looked: dict[int, Array],
+    made: Leaves | None,
 ) -> Making:
     """Return how a derivative of a traced function is made whose pattern is found.
 
-    ``request`` is of one parameter; the rest is as of :func:`pattern_of`.
+    ``made`` are its terms, if these are known; the rest is as of :func:`pattern_and_making`.
     """
     (leaf,) = request.wrt
-    if request.mode == "auto":
-        by_terms = _by_terms(found, function, request, arrays, looked)
-        if by_terms is not None:
-            return by_terms
+    by_terms = None if made is None else _by_terms(found, made, arrays, looked)
+    if by_terms is not None:
+        return by_terms
     assert isinstance(request.mode, str)  # seeds and terms are what is asked for here
     types = function.param_types[leaf], function.result_types[0]
     passes = passes_of(found, request.of, *types, request.mode)
@@ -197,33 +315,40 @@ def making_of(
 
 def _by_terms(
     found: Relation,
-    function: Function,
-    request: Request,
+    made: Leaves,
     arrays: Sequence[Array | None],
     looked: dict[int, Array],
 ) -> Making | None:
-    """Return the terms of a derivative, None where passes serve better.
+    """Return how a derivative is made of its terms, None where passes serve better.
 
-    That is where an op is met of which no terms are known, where an index hangs on floats, and
-    where there is more to compute for the coefficients than by seeds.
+    That is where an index hangs on floats, and where there is more to compute for the coefficients
+    than by seeds.
     """
-    try:
-        made = leaves(apart(with_jacobian(function, request)), request.wrt[0])
-    except Unsupported:
-        return None
-    if _cost(made.work) > max(_fewest(found) * _cost(made.elements), found.nnz):
+    if _are_dear(made, found):
         return None
     known = Known(made.indices, _readers(arrays, looked), {})
-    if not all(map(known.has, made.indices.results)):
+    count = 3 * len(made.parts)
+    if not all(map(known.has, made.indices.results[:count])):
         return None
-    counts = [_cost(type_.count) for type_ in made.function.result_types]
-    starts = np.concatenate([[1], 1 + np.cumsum(counts, dtype=np.int64)])
+    starts = _starts(made)
     results = iter(made.indices.results)
     parts = []
     for part in made.parts:
         rows, columns, at = (cast(Array, known.array(next(results))) for _ in range(3))
         parts.append(Spots(rows, columns, at + starts[part.leaf]))
     return Making(placement(found, parts), made.kind, starts)
+
+
+def _starts(made: Leaves) -> Array:
+    """Return where each array of coefficients begins behind a zero, and the end."""
+    counts = [_cost(type_.count) for type_ in made.function.result_types]
+    return np.concatenate([[1], 1 + np.cumsum(counts, dtype=np.int64)])
+
+
+def _are_dear(made: Leaves, found: Relation) -> bool:
+    """Whether there is more to compute for coefficients than by seeds."""
+    work = _cost(made.work)
+    return work > found.nnz and work > _fewest(found) * _cost(made.elements)
 
 
 def _cost(size: Size) -> int:

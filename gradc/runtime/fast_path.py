@@ -220,7 +220,7 @@ def _read_leaf(
         _read_array(plan, register, leaf, type_)
         if leaf is not array:
             raise NoPlan  # it was copied
-    elif number in _FORMS and array.dtype is type_.dtype.numpy:
+    elif number in _FORMS and array.dtype == type_.dtype.numpy:
         if number in (int, float) and _FORMS[number] is not _EVERY_FORM.get(type_.dtype):
             raise NoPlan  # it was cast
         forms = _FORMS[number]
@@ -232,7 +232,7 @@ def _read_leaf(
 
 
 def _read_array(plan: Plan, register: int, value: Any, type_: Type) -> None:
-    if not _is_plain(value) or value.dtype is not type_.dtype.numpy:
+    if not _is_plain(value) or value.dtype != type_.dtype.numpy:
         raise NoPlan
     plan.array(register, type_, value.shape)
 
@@ -283,7 +283,7 @@ def _guard(plan: Plan, guard: Guard) -> None:
         return
     if type(guard) is SameElements:
         value, wanted = _fetched(fetch), guard.value.copy()
-        if _is_plain(value) and value.dtype is wanted.dtype and wanted.dtype.kind in "ib":
+        if _is_plain(value) and value.dtype == wanted.dtype and wanted.dtype.kind in "ib":
             plan.same_elements(_read(plan, fetch), wanted)
             return
     if isinstance(guard, SameElements):

@@ -8,7 +8,6 @@ import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from gradc.runtime.fast_path import plan_of
 from gradc.runtime.prepared import Prepared
 from gradc.traceback import cut
 from gradc_codegen.calls import cells
@@ -77,6 +76,8 @@ class Learner:
         """Make a plan of a call at once, where there is one."""
         if not self.plans.are_taken or not prepared.is_quick:
             return
+        from gradc.runtime.fast_path import plan_of  # a first call may be the only one
+
         plan = plan_of(call.args, call.given, prepared, call.version)
         if plan is not None:
             self.plans.add(plan)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:  # which loads SciPy
     from gradc.sparsity.placement import Placement
 
 # A longer row is taken to be as many rows of one element.
-_LONGEST_ROW = 24
+LONGEST_ROW = 24
 # Each column of a band is code of its own.
-_MOST_COLUMNS = 160
+MOST_COLUMNS = 160
 # So many times rows may begin to differ from those before; and in one row of so many.
 _MOST_BREAKS = 20_000
 _LEAST_ALIKE = 3
@@ -100,7 +100,7 @@ def runs_of(placement: Placement, rows: Array, lengths: Sequence[int]) -> Runs |
     found, columns = [], 0
     for run in _repeated(bands):
         columns += sum(len(band.columns) for band in run.bands)
-        if columns > _MOST_COLUMNS or not _are_slices(run, lengths):
+        if columns > MOST_COLUMNS or not are_slices(run, lengths):
             return None
         found.append(run)
     return Runs(tuple(found), tuple(lengths))
@@ -117,7 +117,7 @@ def _sources(placement: Placement, rows: Array, lengths: Sequence[int]) -> _Sour
     leaf = np.searchsorted(ends, place, side="right") - 1
     at = np.where(leaf < 0, 0, place - ends[np.maximum(leaf, 0)])
     row = rows[element]
-    long = np.bincount(rows)[rows] > _LONGEST_ROW
+    long = np.bincount(rows)[rows] > LONGEST_ROW
     begins = np.diff(row, prepend=-1) != 0
     begins |= is_first & long[element]
     starts = np.append(np.nonzero(begins)[0], len(row))
@@ -217,7 +217,8 @@ def _of_all(bands: Sequence[Band], place: int, period: int, times: int) -> Band:
     return Band(band.rows, columns)
 
 
-def _are_slices(run: Run, lengths: Sequence[int]) -> bool:
+def are_slices(run: Run, lengths: Sequence[int]) -> bool:
+    """Whether the coefficients of a run are slices of arrays of some lengths."""
     return all(
         source.leaf < 0
         or not source.step

@@ -13,12 +13,12 @@ from gradc.special.recording import (
     is_traced,
     numpy,
     quietly,
+    reference,
     where,
 )
 from gradc.tracing.building.axes import axes_of
 from gradc.tracing.building.floats import record_logsumexp
 from gradc.tracing.record.primitives import stop_gradient
-from gradc_ir.core.op import TABLE
 
 
 def softplus(x: Any) -> Any:
@@ -81,9 +81,7 @@ def logsumexp(
         return record_logsumexp(x, axis, keepdims)
     array = np.asarray(_known(floats(x)))
     axes = axes_of(axis, array.ndim)
-    reference = TABLE["logsumexp"].reference
-    assert reference is not None
-    result = reference(array, axes=axes) if axes else array
+    result = reference("logsumexp", array, axes=axes) if axes else array
     return as_numpy_gives(np.expand_dims(result, axes) if keepdims else result)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from gradc.tracing.core.table import call
 from gradc.tracing.registry.dispatch import wrap_known
 from gradc_ir.core.op import TABLE
 from gradc_ir.core.types import dtype_of
+from gradc_ir.interpreter import as_compiled
 
 # A decorator of formulas that choose by `where`: the other branch may overflow or divide by 0.
 quietly = np.errstate(all="ignore")
@@ -32,10 +34,20 @@ def elementwise(op: str, *operands: Any) -> Any:
     dtype = dtype_of(np.result_type(*weak)).numpy
     if dtype.kind != "f":
         dtype = np.dtype(np.float64)
-    reference = TABLE[op].reference
-    assert reference is not None
-    result = reference(*np.broadcast_arrays(*(array.astype(dtype) for array in arrays)))
-    return as_numpy_gives(result)
+    given = np.broadcast_arrays(*(array.astype(dtype) for array in arrays))
+    return as_numpy_gives(reference(op, *given))
+
+
+def reference(op: str, *operands: Any, **attributes: Any) -> Any:
+    """Return what an op makes of plain arrays: in a trace as compiled code does."""
+    if state.top is not None:
+        meaning = as_compiled.meaning(TABLE[op])
+        assert meaning is not None
+        with suppress(as_compiled.NotKnown):
+            return meaning(*operands, **attributes)
+    plain = TABLE[op].reference
+    assert plain is not None
+    return plain(*operands, **attributes)
 
 
 def as_numpy_gives(result: Any) -> Any:

@@ -77,6 +77,11 @@ def iota(dtype: DType, size: Size) -> Value:
     return apply("iota", dtype=dtype, size=size)
 
 
+def index_along(shape: Shape, axis: int) -> Value:
+    """Return the index along an axis of each element of an array of this shape."""
+    return broadcast(iota(DType.I64, shape[axis]), shape, (axis,))
+
+
 def size_value(size: Size, dtype: DType = DType.I64) -> Value:
     """Return a size as a number: a constant when it is known."""
     if isinstance(size, int):

@@ -156,6 +156,18 @@ def test_what_machines_have() -> None:
         assert has("fma", "cortex-m4", "thumbv7em-none-eabihf", dtype) is (dtype is DType.F32)
 
 
+@pytest.mark.parametrize(
+    ("name", "operands", "feature"),
+    [("fma", 3, "+fma"), ("floor", 1, "+sse4.1"), ("sqrt", 1, "+sse2")],
+)
+def test_named_features_of_x86_tell_what_trying_would(
+    name: str, operands: int, feature: str
+) -> None:
+    for told in (feature, ""):
+        for dtype in (DType.F64, DType.F32):
+            assert has_instruction(Target(LINUX, "x86-64-v3", told), name, operands, dtype)
+
+
 def test_fma_is_emulated_only_when_it_may_be() -> None:
     text = text_of("fma", DType.F64, 1)
     assert "vfmadd" in machine_code(text, "x86-64-v3", LINUX).assembly()

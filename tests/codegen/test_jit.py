@@ -291,8 +291,35 @@ def test_code_without_loops_gets_less_effort() -> None:
     assert effort([text]) == SHORT
     assert effort([text, "\n" * 5_000]) == STRAIGHT
     assert effort([text, strided(1)]) == USUAL
+    assert effort([text, strided(1), "\n" * 8_000]) == LARGE  # what is long is beside the loop
     rare = strided(1).replace("define double @f(", "define internal double @rare(")
     assert effort([text + rare.replace(") {", ") noinline cold {")]) == SHORT
+
+
+def test_long_code_with_loops_goes_through_few_passes() -> None:
+    machine_of = target()
+    text = """
+define void @f(ptr %x, i64 %n) {
+  %place = alloca double
+  store double 0.0, ptr %place
+  br label %loop
+loop:
+  %i = phi i64 [0, %0], [%j, %loop]
+  %before = load double, ptr %place
+  %after = fadd double %before, 1.0
+  store double %after, ptr %place
+  %j = add i64 %i, 1
+  %more = icmp slt i64 %j, %n
+  br i1 %more, label %loop, label %done
+done:
+  %last = load double, ptr %place
+  store double %last, ptr %x
+  ret void
+}
+"""
+    made = str(optimize(parse([text], machine_of, LARGE), machine_of, LARGE).module)
+    assert " = phi double " in made
+    assert "alloca" not in made
 
 
 def test_very_many_optional_outputs_compile_fast() -> None:

@@ -31,25 +31,28 @@ def run(
     threads: int = 4,
     bytes_: int = 0,
     work: int = WORK,
+    whole: int = 0,
 ) -> int:
     """Run tasks, functions of the first iteration, that behind the last one, and their scratch."""
     called = TASK(lambda table, first, last, own: task(first, last, own or 0))
     scratch = ctypes.create_string_buffer(bytes_ + 64)
     own = -(-ctypes.addressof(scratch) // 64) * 64
     entry = ctypes.CFUNCTYPE(
-        ctypes.c_int32, TASK, ctypes.c_void_p, *[ctypes.c_int64] * 5, ctypes.c_void_p
+        ctypes.c_int32, TASK, ctypes.c_void_p, *[ctypes.c_int64] * 6, ctypes.c_void_p
     )(jit.pool_of_threads().address(pool.OWN))
-    return int(entry(called, None, size, unit, work, threads, bytes_, own))
+    return int(entry(called, None, size, unit, whole or unit, work, threads, bytes_, own))
 
 
-def ranges(size: int, unit: int = 1, threads: int = 4, work: int = WORK) -> list[tuple[int, int]]:
+def ranges(
+    size: int, unit: int = 1, threads: int = 4, work: int = WORK, whole: int = 0
+) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
 
     def task(first: int, last: int, own: int) -> int:
         found.append((first, last))
         return 0
 
-    assert run(task, size, unit, threads, work=work) == 0
+    assert run(task, size, unit, threads, work=work, whole=whole) == 0
     return sorted(found)
 
 
@@ -61,6 +64,18 @@ def test_every_iteration_is_in_one_task(size: int, unit: int, threads: int) -> N
     assert found[-1][1] == size
     assert all(first % unit == 0 for first, _ in found)
     assert len(found) <= min(4 * threads, -(-size // unit))
+
+
+@pytest.mark.parametrize("size", [33, 4096, 8191, 8192, 10_000, 20_001, 99_999, 1_000_000])
+@pytest.mark.parametrize("threads", [1, 2, 3, 16])
+def test_as_many_whole_chunks_as_threads_are_tasks(size: int, threads: int) -> None:
+    found = ranges(size, 32, threads, whole=4096)
+    assert [first for first, _ in found] == [0, *(last for _, last in found[:-1])]
+    assert found[-1][1] == size
+    assert all(first % 32 == 0 for first, _ in found)
+    assert len(found) <= 4 * threads
+    chunks = [first for first, last in found if first % 4096 == 0 and (last - first) % 4096 == 0]
+    assert len(chunks) >= min(size // 4096 // threads, 3) * threads * (threads > 1)
 
 
 def test_little_work_is_the_callers() -> None:

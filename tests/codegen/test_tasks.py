@@ -236,6 +236,23 @@ def test_of_sizes_that_only_the_program_knows_too(f, of, given) -> None:
             assert_same_bits(found, expected)
 
 
+@pytest.mark.usefixtures("eager")
+def test_groups_of_zeros_that_a_mask_makes_join_what_is_begun() -> None:
+    def picked(x, k):
+        return np.sum(np.where(k[:, None] == np.arange(3), x[:, None], 0.0), axis=0)
+
+    k = np.repeat([1, 0, 2, 1], 2251)[:9001]
+    for x in (normal(9001), np.full(9001, -0.0)):
+        check(graphs(picked, "value", (x, k), symbolic=False), (x, k))
+
+
+def test_some_chunks_of_long_iterations_are_in_groups() -> None:
+    for rows, unit in ((20001, 32), (300_000, 4096)):
+        given = (normal(rows), normal(300))
+        made = Compilation(graphs(summed_kernel, "value", given, symbolic=False), threads=2)
+        assert [tasks.unit for _, tasks, _ in made.divisions if tasks] == [unit]
+
+
 def test_long_iterations_of_an_unknown_number_are_in_groups() -> None:
     given = (normal(1001), normal(300))
     function = graphs(summed_kernel, "value", given, symbolic=True)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import signal
@@ -99,6 +100,40 @@ def test_blocks_that_a_worker_holds_go_together(
         )
         assert_same(on_all(W, held), expected)
         assert least <= len({*done} - {0}) <= max(least, workers)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_blocks_that_need_nothing_of_each_other_are_made_where_they_are_added_up(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gradc.distributed import on_dask
+
+    array, dask = pytest.importorskip("dask.array"), pytest.importorskip("dask")
+    found: list[Any] = []
+    kept = on_dask._makings
+    monkeypatch.setattr(on_dask, "_makings", lambda groups: found.append(kept(groups)) or found[-1])
+
+    def rows_of(start: int, stop: int) -> Any:
+        return X[start:stop], Y[start:stop]
+
+    cuts = distributed.cuts(N, 5)
+    read = [dask.delayed(rows_of, nout=2)(*each) for each in itertools.pairwise(cuts)]
+    rows = [
+        array.concatenate(
+            [
+                array.from_delayed(both[i], (stop - start, *more), dtype=float)
+                for both, start, stop in zip(read, cuts, cuts[1:])
+            ]
+        )
+        for i, more in ((0, (3,)), (1, ()))
+    ]
+    expected = gradc.value_and_grad(logistic)(W, X, Y)
+    on_all = distributed.value_and_grad(logistic, ROWS)
+    assert_same(on_all(W, *rows), expected)
+    assert [len(making.keys) for making in found[0]] == [2] * 5
+    # blocks that are cut out of others, which several need
+    assert_same(on_all(W, rows[0].rechunk((30_000, 3)), rows[1]), expected)
+    assert found[1] is None
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -14,11 +14,13 @@ import sys
 from collections import namedtuple
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import gradc
+from gradc.runtime import quick_call
 from gradc_codegen.calls import layout
 from tests.quick_calls import quick, same
 
@@ -85,6 +87,34 @@ def flat(nest: Any) -> list[Any]:
     if isinstance(nest, Layer):
         return [*flat(nest.w), *flat(nest.b)]
     return [] if nest is None else [nest]
+
+
+# what another process sends has dtypes of its own, and some kinds of elements have several
+ALIKE: list[Any] = [
+    pickle.loads(pickle.dumps(X)), pickle.loads(pickle.dumps(np.array(1.5))),
+    pickle.loads(pickle.dumps(np.arange(3))), np.arange(3).astype(np.longlong),
+    pickle.loads(pickle.dumps(X > 0)), X.astype(np.dtype(float, metadata={"unit": "m"})),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", ALIKE, ids=repr)
+def test_dtypes_that_are_equal_and_not_the_same(number: Any) -> None:
+    assert number.dtype is not np.dtype(number.dtype.str)
+    plain = np.array(number, np.dtype(number.dtype.str))
+    f = gradc.compile(of_numbers)
+    wanted = quick(f, plain, 2.0)
+    with mock.patch.object(quick_call.Learner, "learn") as learn:
+        same(f(number, 2.0), wanted)  # by the plan of the other
+    assert not learn.called
+    quick(gradc.compile(of_numbers), number, 2.0)
+
+
+def test_bytes_in_another_order_are_another_call() -> None:
+    f = gradc.compile(lambda x: x * 2.0)
+    for _ in range(3):
+        same(f(X), X * 2)
+        same(f(X.astype(X.dtype.newbyteorder())), X * 2)
+        same(f(X.view(np.int64)), X.view(np.int64) * 2.0)
 
 
 def test_another_nest_or_class_is_another_call() -> None:

@@ -62,3 +62,11 @@ def test_a_quotient_cancels_one_divisor_and_itself_once(
 def test_nothing_is_divided_where_it_cancels() -> None:
     compiled = gradc.compile(gradc.grad(lambda x: np.sum(x * np.log(x))))
     assert "div" not in {node.op.name for node in compiled.ir(np.ones(3)).nodes}
+
+
+def test_slopes_of_quotients_by_powers_are_poles_at_0_and_vanish_at_infinity() -> None:
+    points = np.array([-0.0, 0.0, -INF, INF, 1.0, 1e-110])
+    slopes = gradc.grad(lambda x: np.sum(2 / x**3))(points)
+    others = gradc.grad(lambda x: np.sum(2 / x**4))(points)
+    np.testing.assert_array_equal(slopes, [-INF, -INF, 0.0, 0.0, -6.0, -INF])
+    np.testing.assert_array_equal(others, [INF, -INF, 0.0, 0.0, -8.0, -INF])

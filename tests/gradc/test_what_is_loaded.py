@@ -15,6 +15,7 @@ import gradc
 
 value, slope = gradc.compile(lambda x: np.sum(np.tanh(x) * x)).value_and_grad(np.ones(3))
 heavy = {"scipy.sparse", "scipy.linalg", "sympy", "optree", "llvmlite.binding"}
+heavy |= {"gradc.runtime." + name for name in ("bound_call", "fast_path", "pullback")}
 print(*sorted(heavy & set(sys.modules)))
 """
 

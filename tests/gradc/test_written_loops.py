@@ -11,6 +11,7 @@ import pytest
 import gradc
 from gradc.capture import decide
 from tests import written_loops
+from tests.written_loops import growing_lists, matches
 from tests.written_loops.scopes import FUNCTIONS
 
 PROGRAMS = [
@@ -24,6 +25,8 @@ for module in (
     "conditions",
     "comprehensions",
     "first_steps",
+    "growing_lists",
+    "matches",
     "names",
     "renamed_objects",
     "shared_objects",
@@ -180,6 +183,26 @@ def test_scopes(function, forced, monkeypatch):
     close(compiled(x, v.copy()), expected, 1e-12)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        growing_lists.window_that_fills,
+        growing_lists.part_before_the_last,
+        growing_lists.two_at_once,
+        growing_lists.rows_of_states,
+        matches.states_of_a_machine,
+        matches.returns_and_breaks_in_cases,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_is_one_operation(function):
+    """What is rolled stays so."""
+    compiled = gradc.compile(function, spec="x: f64, v: f64[4]")
+    told = str(compiled.explain()).split("loops of Python's:")[1]
+    assert ": rolled" in told
+    assert "unrolled" not in told
+
+
 def test_there_are_as_many_programs_as_promised():
     assert len(PROGRAMS) >= 60
-    assert len(FUNCTIONS) >= 115
+    assert len(FUNCTIONS) >= 127

@@ -196,6 +196,30 @@ def test_torch_keeps_the_gradient_of_a_number() -> None:
     np.testing.assert_array_equal(narrow.grad, 2 * X.astype(np.float32))
 
 
+def test_torch_has_numbers_and_flags_of_python() -> None:
+    torch = pytest.importorskip("torch")
+    f = gradc.torch_function(lambda x, a: np.sum(x * x * a))
+    compiled = gradc.compile(lambda x, a: np.sum(x * x * a))
+    x = torch.tensor(X, requires_grad=True)
+    plain, narrow = x.detach(), torch.tensor(X, dtype=torch.float32)
+    # of no dtype of its own: neither rounded to 32 bits, nor what makes 64 of 32
+    assert f(plain, 0.1).item() == compiled(X, 0.1)
+    assert [f(narrow, a).dtype for a in (0.1, 3)] == [torch.float32] * 2
+    value = f(x, 0.1)
+    for asked in (True, False, False):  # kept, handed out, and computed again
+        found = torch.autograd.grad(value, x, create_graph=asked, retain_graph=True)[0]
+        np.testing.assert_array_equal(found.detach(), compiled.grad(X, 0.1))
+    assert torch.autograd.gradgradcheck(lambda x: f(x, 0.1), x)
+    mapped = torch.func.vmap(torch.func.grad(f), (0, None))(torch.tensor(POINTS), 0.1)
+    np.testing.assert_allclose(mapped, 0.2 * POINTS, rtol=1e-15)
+    _, pushed = torch.func.jvp(lambda x: f(x, 0.1), (plain,), (plain,))
+    assert pushed.item() == pytest.approx(0.2 * np.sum(X**2))
+    chosen = gradc.torch_function(lambda x, twice, n=2: {"y": x * n} if twice else x)
+    for _ in range(2):
+        assert chosen(x, False).sum().item() == X.sum()
+        assert chosen(x, True, n=3)["y"].sum().item() == 3 * X.sum()
+
+
 # -- CasADi ----------------------------------------------------------------------------------------
 
 
@@ -298,6 +322,25 @@ def test_pytensor_computes_the_slopes_that_are_read() -> None:
     (node,) = f.maker.fgraph.apply_nodes
     assert len(node.outputs) == 1
     assert f(X).tobytes() == gradc.compile(rosen).grad(X, 2.0).tobytes()
+
+
+@pytest.mark.parametrize("mode", [None, "NUMBA"])
+def test_pytensor_makes_a_number_and_its_gradient_in_one_kernel(mode: str | None) -> None:
+    pytensor = pytest.importorskip("pytensor")
+    if mode:
+        pytest.importorskip(mode.lower())
+    pt = pytensor.tensor
+    x, a = pt.dvector("x"), pt.fscalar("a")
+    y = gradc.pytensor_op(rosen)(x, a)
+    f = pytensor.function([x, a], [y, *pytensor.grad(3 * y + pt.sum(x), [x, a])], mode=mode)
+    ours = [node for node in f.maker.fgraph.apply_nodes if "gradc" in str(node.op)]
+    assert [len(node.outputs) for node in ours] == [3]
+    value, slope, by_a = f(X, np.float32(2))
+    compiled = gradc.compile(rosen)
+    assert value == compiled(X, np.float32(2))
+    wanted = compiled.grad(X, np.float32(2), wrt=("x", "a"))
+    np.testing.assert_array_equal(slope, 3 * wanted[0] + 1)
+    assert (by_a, by_a.dtype) == (3 * wanted[1], np.float32)
 
 
 def likelihood(rate: Any, height: Any, times: Any, data: Any) -> Any:

@@ -205,11 +205,15 @@ class Writer:
                 depth, f"z += 0.1 * sum([np.sin(y * i) for i in range({random.randint(0, 3)})])"
             )
         elif choice == 13:
-            self._put(depth, "match k % 3:")
-            self._put(depth + 1, "case 0:")
+            name = self._new("p")
+            pair = random.random() < 0.5
+            self._put(depth, "match (k % 3, k % 2):" if pair else "match k % 3:")
+            self._put(depth + 1, "case (0, 1):" if pair else "case 0:")
             self._block(depth + 2, loop=loop)
-            self._put(depth + 1, "case _:")
+            self._put(depth + 1, f"case (1, 0) if {self._condition()}:" if pair else "case 1 | 2:")
             self._put(depth + 2, f"y = np.sin({self._number()})")
+            self._put(depth + 1, f"case {name}:")
+            self._put(depth + 2, f"z = 0.5 * z + 0.1 * {name}" + "[0]" * pair)
         elif choice == 14:
             self._put(depth, "try:")
             self._block(depth + 1, loop=loop)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from gradc_codegen.arrays.whole_array_site import Site, WholeOp, around
 from gradc_codegen.scalar.lower_scalar import lower_word
@@ -19,6 +20,10 @@ Step = Callable[[Writer, str, list[str]], str]
 
 # so many elements of a row are read as fast as all of it
 _COLUMNS = 4096
+
+# So many rows go side by side: as many as sums and products take to be there. What is left goes
+# by fewer.
+_ROWS = (8, 2, 1)
 
 
 def _items(node: Node) -> Size:
@@ -122,33 +127,56 @@ def _write(site: Site, step: Step, what: str = "") -> None:
 def _define_row(
     module: Module, name: str, dtype: DType, count: int, reverse: bool, step: Step
 ) -> str:
-    """Return the function for rows: the last element stays in a register."""
+    """Return the function for rows: last elements stay in registers, of eight rows at once.
+
+    Each element of a row waits for the one before it; those of other rows do not.
+    """
     writer = Writer(module, {})
     type_ = REGISTER[dtype]
-    running = writer.stack.own(type_)
+    widths = (1,) if module.machine.is_small else _ROWS
+    running = [writer.stack.own(type_) for _ in range(widths[0])]
     last = writer.at_entry("sub i64 %length, 1")
 
-    def put(register: str, place: str) -> None:
-        writer.do(f"store {type_} {register}, ptr {running}")
-        writer.store_at(type_, register, "%out", place)
+    def rows(places: Sequence[str], outer: str) -> None:
+        """Write rows one beside another; ``places`` have their last elements."""
+        starts = [
+            writer.multiply(writer.add(outer, str(k)) if k else outer, "%length")
+            for k in range(len(places))
+        ]
 
-    def row(outer: str) -> None:
-        start = writer.multiply(outer, "%length")
+        def put(registers: Sequence[str], index: str) -> None:
+            for start, place, register in zip(starts, places, registers):
+                writer.do(f"store {type_} {register}, ptr {place}")
+                writer.store_at(type_, register, "%out", writer.add(start, index))
 
         def element(index: str) -> None:
-            place = writer.add(start, writer.subtract(last, index) if reverse else index)
-            here = [writer.load_at(type_, f"%in{i}", place) for i in range(count)]
-            before = writer.load(type_, running)
-            put(step(writer, before, here), place)
+            along = writer.subtract(last, index) if reverse else index
+            here = [
+                [writer.load_at(type_, f"%in{i}", writer.add(start, along)) for i in range(count)]
+                for start in starts
+            ]
+            before = [writer.load(type_, place) for place in places]
+            put([step(writer, *both) for both in zip(before, here)], along)
 
         def first() -> None:
-            place = writer.add(start, last) if reverse else start
-            put(writer.load_at(type_, f"%in{count - 1}", place), place)
+            along = last if reverse else "0"
+            term = f"%in{count - 1}"
+            put([writer.load_at(type_, term, writer.add(start, along)) for start in starts], along)
 
         writer.branch_if_less("0", "%length", first)
         writer.plain_loop("1", "%length", element)
 
-    writer.plain_loop("%first", "%last", row)
+    begin = "%first"
+    for width in widths:
+        places = running[:width]
+        if width > 1:
+            left = writer.at_entry(f"sub i64 %last, {begin}")
+            whole = writer.at_entry(f"and i64 {left}, {-width}")
+            end = writer.at_entry(f"add i64 {begin}, {whole}")
+        else:
+            end = "%last"
+        writer.plain_loop(begin, end, partial(rows, places), width)
+        begin = end
     return _text(writer, name, count, "i64 %first, i64 %last, i64 %length")
 
 

@@ -24,6 +24,8 @@ from gradc_ir.core.types import Array, DType
 # A NumPy scalar and a Python float keep their number where an array keeps its data pointer.
 TYPE, DATA, RANK, SHAPE, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
 NUMBER = 16
+# Offsets in a dtype; NumPy's own for elements without fields have numbers below OWN_DTYPES.
+DTYPE_KIND, DTYPE_ORDER, DTYPE_NUMBER, DTYPE_BYTES, OWN_DTYPES = 24, 26, 28, 40, 17
 # what a method is bound to, and the items of a tuple
 BOUND_TO, FIRST_ITEM = 24, tuple.__basicsize__
 # what a function of C is bound to; what lies in an object that is called: :mod:`called_object`
@@ -167,6 +169,7 @@ def is_known() -> bool:
         and flags == [CONTIGUOUS_AND_ALIGNED, CONTIGUOUS_AND_ALIGNED & ~1]
         and _numpy_function(_API_ARRAY_TYPE) == id(np.ndarray)
         and all(np.zeros((), dtype.numpy).dtype is dtype.numpy for dtype in DType)
+        and all(_is_dtype_known(np.dtype(name)) for name in ("?", "i4", "q", "f4", "f8", ">f8"))
         and _peek(1.5, NUMBER, ctypes.c_double) == 1.5
         and _peek(np.float64(1.5), NUMBER, ctypes.c_double) == 1.5
         and _peek(np.float32(1.5), NUMBER, ctypes.c_float) == 1.5
@@ -174,6 +177,17 @@ def is_known() -> bool:
         and _peek(np.int32(-5), NUMBER, ctypes.c_int32) == -5
         and _peek(np.True_, NUMBER, ctypes.c_uint8) == 1
     )
+
+
+def _is_dtype_known(dtype: np.dtype[Any]) -> bool:
+    expected: tuple[tuple[int, Any, Any], ...] = (
+        (DTYPE_KIND, ctypes.c_char, dtype.kind.encode()),
+        (DTYPE_ORDER, ctypes.c_char, dtype.byteorder.encode()),
+        (DTYPE_NUMBER, ctypes.c_int32, dtype.num),
+        (DTYPE_BYTES, ctypes.c_int64, dtype.itemsize),
+    )
+    found = all(_peek(dtype, offset, kind) == value for offset, kind, value in expected)
+    return found and dtype.num < OWN_DTYPES
 
 
 def _peek(value: object, offset: int, kind: Any) -> Any:

@@ -81,11 +81,28 @@ def _check_array(
 ) -> None:
     """Go on where an object is an array of a dtype, a rank and flags: contiguous and aligned."""
     w.require(w.equal(w.type_of(array), w.known("ndarray")))
-    w.require(w.equal(w.load("ptr", array, layout.DESCR), dtype))
+    given = w.load("ptr", array, layout.DESCR)
+    with w.when(w.differ(given, dtype)):
+        _check_alike(w, given, dtype)
     flags = w.load("i32", array, layout.FLAGS)
     kept = w.value(f"and i32 {flags}, {wanted}")
     w.require(w.equal(kept, str(wanted), "i32"))
     w.require(w.equal(w.load("i32", array, layout.RANK), rank, "i32"))
+
+
+def _check_alike(w: Walker, given: str, dtype: str) -> None:
+    """Go on where another dtype than one of NumPy's own is of the same elements.
+
+    What comes out of a pickle has a dtype of its own, and one kind of elements has several names.
+    """
+    number = w.load("i32", given, layout.DTYPE_NUMBER)
+    w.require(w.value(f"icmp ult i32 {number}, {layout.OWN_DTYPES}"))
+    for type_, offset in (
+        ("i8", layout.DTYPE_KIND),
+        ("i8", layout.DTYPE_ORDER),
+        ("i64", layout.DTYPE_BYTES),
+    ):
+        w.require(w.equal(w.load(type_, given, offset), w.load(type_, dtype, offset), type_))
 
 
 @writes(Step.NUMBER)

@@ -223,8 +223,10 @@ class Elements(Addresses):
     def _index(self, node: Node, axis: int, at: Index, index: tuple[str, ...]) -> str:
         writer = self.writer
         if isinstance(at, Shifted):
-            moved = writer.multiply(index[at.dim], str(at.step))
-            return writer.add(writer.size(at.start), moved)
+            moved = writer.size(at.start)
+            for dim, step in at.terms:
+                moved = writer.add(moved, writer.multiply(index[dim], str(step)))
+            return moved
         if isinstance(at, Regrouped):
             result = writer.linear([index[dim] for dim in at.dims], list(at.dim_sizes))
             if result == "0":

@@ -251,16 +251,16 @@ class FunctionLowering:
 
         return inner, end
 
-    def begin(self, loop: Loop, chunk_at: str | None = None) -> list[Running]:
-        """Write the starts of a loop's reductions; ``chunk_at``: of the chunk of this number."""
-        running = []
+    def begin(
+        self, loop: Loop, chunk_at: str | None = None, is_fresh: str | None = None
+    ) -> list[Running]:
+        """Write the starts of a loop's reductions."""
         for statement in loop.reductions:
             state = self._plan.accumulators[statement]
-            made = Running(self.elements, state, self._own, chunk_at, not loop.has_parts)
+            made = Running(self.elements, state, self._own, chunk_at, not loop.has_parts, is_fresh)
             made.begin()
-            running.append(made)
             self.running[statement] = made
-        return running
+        return [self.running[statement] for statement in loop.reductions]
 
     def end(self, running: list[Running]) -> None:
         """Put the totals of a loop's reductions where they live."""

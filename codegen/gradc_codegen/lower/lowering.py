@@ -69,8 +69,13 @@ class Lowering(Protocol):
     def body_of(self, body: Sequence[Item]) -> None:
         """Write the items of a loop's body, or of the whole nest."""
 
-    def begin(self, loop: Loop, chunk_at: str | None = None) -> list[Running]:
-        """Write the starts of a loop's reductions; ``chunk_at``: of the chunk of this number."""
+    def begin(
+        self, loop: Loop, chunk_at: str | None = None, is_fresh: str | None = None
+    ) -> list[Running]:
+        """Write the starts of a loop's reductions; ``chunk_at``: of the chunk of this number.
+
+        ``is_fresh``: a flag that they do not go on from what is there.
+        """
 
     def end(self, running: list[Running]) -> None:
         """Put the totals of a loop's reductions where they live."""

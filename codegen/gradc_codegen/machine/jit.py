@@ -20,9 +20,10 @@ from gradc_codegen.machine import elf_loader
 from gradc_codegen.machine.symbol_names import names_of
 from gradc_codegen.target.llvm_lock import LOCK
 from gradc_codegen.target.target import machine_of, target
-from gradc_codegen.text.module import NARROW, Machine
+from gradc_codegen.text.module import NARROW, Machine, suffix
 from gradc_codegen.threads import pool
 from gradc_ir.core import foreign
+from gradc_ir.core.types import DType
 from gradc_ir.errors import VerifyError
 
 # How hard LLVM tries: a level, as for long code without loops, for short code, or for a function of
@@ -206,6 +207,14 @@ def _whole(function: str, outside: str) -> LoadedModule:
 def _whole_address(symbol: str) -> int:
     outside, function = symbol.split(".", 1)
     return _whole(function, outside).address(symbol)
+
+
+def function_of_numbers(word: str, dtype: DType) -> int:
+    """Return where the emitted function of a word is, such as ``exp``, which stays loaded.
+
+    In C it takes numbers of the dtype and returns one.
+    """
+    return _whole_address(f"gradc_whole.{word}.{suffix(dtype)}")
 
 
 def _text_for_this_machine(

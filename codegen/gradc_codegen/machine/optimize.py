@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Literal
 
-from llvmlite.binding.newpassmanagers import NewPassManager
+from llvmlite.binding.newpassmanagers import NewPassManager, create_new_function_pass_manager
 
 from gradc_codegen.machine.large_arrays import put_back
 from gradc_codegen.target.bindings import llvm
@@ -64,6 +64,8 @@ _NUMBERS = ("double", "float", "i64", "i32")
 # Modules of more lines than this are compiled with less effort and their internal functions are
 # kept apart: in one function they would be slow, emitting is more than linear in its length.
 _LARGE_MODULE = 20_000
+# … and with loops, of more than this: what is long is the code beside the loops.
+_LONG_WITH_LOOPS = 8_500
 # With more outputs than this, each of which may be NULL, LLVM's second level takes too long: with
 # 1,000 of them 10 s, 0.5 s at the first.
 _MANY_OUTPUTS = 300
@@ -84,13 +86,14 @@ _STRIDE = re.compile(r" = mul (?:nsw |nuw )*i64 %\S+ %")
 class Effort:
     """How hard LLVM tries: levels of its pipeline and code generator, and what to leave out.
 
-    ``pipeline``: 0 only inlines what is always inlined, None does nothing.
+    ``pipeline``: 0 only inlines what is always inlined, None does nothing; "few" are some passes
+    over each function by itself, ``_FEW``.
     ``as_written``: whether code is emitted instruction by instruction, but for math functions.
     ``marked``: whether there are functions that are written as they are to be.
     ``is_small``: whether short code is worth more than fast code.
     """
 
-    pipeline: int | None
+    pipeline: int | Literal["few"] | None
     generator: int
     vectorize: bool
     unroll: bool
@@ -113,9 +116,13 @@ STRAIGHT = replace(USUAL, pipeline=0, generator=1, vectorize=False)
 _SHORT_MODULE = 5_000
 STRIDED = replace(USUAL, reduce_strength=False)
 MEDIUM = replace(STRIDED, unroll=False)
-LARGE = Effort(
+FIRST = Effort(
     pipeline=1, generator=1, vectorize=False, unroll=False, reduce_strength=False, keep_apart=True
 )
+# In long code the levels look for what is not there: of 21,000 lines the first takes 0.6 s, as long
+# as emission. What loops around vectors gain of it three passes find in a tenth of the time.
+LARGE = replace(FIRST, pipeline="few")
+_FEW = ("sroa", "simplify_cfg", "instruction_combine")
 # Without loops the machine code is the same, to a few bytes, when nothing looks at it before; and
 # when the generator takes one instruction after another, it is a tenth longer and there in half the
 # time.
@@ -129,7 +136,7 @@ SMALL = replace(USUAL, vectorize=False, unroll=False, is_small=True)
 # The vectoriser of straight-line code loses numbers before this version of LLVM,
 # docs/decisions/0055-vectors-of-neighbours.md
 _JOINS_NEIGHBOURS = llvm.llvm_version_info[0] >= 22
-_BY_LEVEL = (HUGE, LARGE, USUAL)
+_BY_LEVEL = (HUGE, FIRST, USUAL)
 
 
 def effort(
@@ -145,18 +152,26 @@ def effort(
     marked = any(AS_WRITTEN in text for text in texts)
     if level is not None and level != "math":
         return replace(_BY_LEVEL[level], marked=marked)
+    every = _lines(texts)
     if marked:
-        return replace(_usual_effort([_MARKED.sub("", text) for text in texts]), marked=True)
-    return _usual_effort(texts)
+        texts = [_MARKED.sub("", text) for text in texts]
+    return replace(_usual_effort(texts, every), marked=marked)
 
 
-def _usual_effort(texts: Sequence[str]) -> Effort:
-    lines = sum(text.count("\n") for text in texts)
+def _lines(texts: Sequence[str]) -> int:
+    return sum(text.count("\n") for text in texts)
+
+
+def _usual_effort(texts: Sequence[str], every: int) -> Effort:
+    """Return the effort for texts without marked functions; ``every``: lines with these."""
+    lines = _lines(texts)
     loops = sum(len(_INDEX.findall(_COLD.sub("", text))) for text in texts)
     if lines > _HUGE_MODULE:
         return HUGE
+    if loops and every > _LONG_WITH_LOOPS:
+        return LARGE
     if lines > _LARGE_MODULE:
-        return LARGE if loops else LONG
+        return LONG
     if sum(text.count(", null\n") for text in texts) > _MANY_OUTPUTS:
         return LARGE
     if not loops:
@@ -307,10 +322,27 @@ def _without_marks(module: llvm.ModuleRef) -> llvm.ModuleRef:
     return llvm.parse_assembly(text, llvm.create_context())
 
 
+def _run_few(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+    """Run few passes over each function that a module defines."""
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(1))
+    passes = create_new_function_pass_manager()
+    for name in _FEW:
+        getattr(passes, f"add_{name}_pass")()
+    try:
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+    finally:
+        NewPassManager._dispose(passes)
+        passes.detach()
+
+
 @uses_llvm
 def optimize(module: llvm.ModuleRef, target: Target, how: Effort) -> Optimized:
     """Optimise a module in place; returns it with a fresh machine of the same effort."""
-    if how.pipeline is not None:
+    if how.pipeline == "few":
+        _run_few(module, target.machine(how.generator))
+    elif how.pipeline is not None:
         options = llvm.create_pipeline_tuning_options(how.pipeline)
         options.loop_vectorization = how.vectorize
         options.slp_vectorization = how.vectorize and _JOINS_NEIGHBOURS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradc_ir.core.graph import Node
+from gradc_ir.core.op import Attributes, Op
 from gradc_ir.graphs.rearrange import scalar_constant
 
 # What SciPy computes, in double precision: its name is that of the word.
@@ -50,12 +51,22 @@ def word_of(node: Node) -> tuple[str, int]:
     The options that are set are part of the word.
     It leaves out the first one where that is a known number and there is a word for it.
     """
-    word = "_".join((node.op.scalar or "", *(x for x in node.op.options if node.attributes.get(x))))
+    word = word_with_options(node.op, node.attributes)
     if word in _AT_NUMBERS:
         number = scalar_constant(node.operands[0])
         if number is not None and number in _AT_NUMBERS[word]:
             return _AT_NUMBERS[word][number], 1
     return word, 0
+
+
+def word_with_options(op: Op, attributes: Attributes) -> str:
+    """Return the word of an elementwise op, of which the options that are set are part."""
+    return "_".join((op.scalar or "", *(x for x in op.options if attributes.get(x))))
+
+
+def has_other_words(word: str) -> bool:
+    """Whether there are other words for some numbers as the first operand."""
+    return word in _AT_NUMBERS
 
 
 def is_special(word: str) -> bool:

@@ -7,23 +7,21 @@ says for each axis of an operand at which index it is read, as a function of the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import TypeAlias
 
-import numpy as np
-
 from gradc_ir.classes.named import NamedTuple
-from gradc_ir.core import sizes
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size, product
+from gradc_ir.graphs.affine import affine, is_within
 from gradc_ir.ops.linalg import contracted, parse_spec
 
 
 class Shifted(NamedTuple):
-    """The index ``start + step * dim``: a slice."""
+    """The index ``start + sum(step * dim)`` of pairs of a dim and a step: a slice, a window."""
 
-    dim: int
     start: Size
-    step: int
+    terms: tuple[tuple[int, int], ...]
 
 
 class Windowed(NamedTuple):
@@ -128,7 +126,7 @@ def _slice(node: Node) -> tuple[IndexMap, ...]:
     attributes = node.attributes
     return (
         tuple(
-            axis if start == 0 and step == 1 and whole == size else Shifted(axis, start, step)
+            axis if start == 0 and step == 1 and whole == size else Shifted(start, ((axis, step),))
             for axis, (start, step, whole, size) in enumerate(
                 zip(attributes["starts"], attributes["steps"], x.type.shape, attributes["shape"])
             )
@@ -270,27 +268,25 @@ def _gather(node: Node) -> tuple[IndexMap, ...]:
 
 
 def _looked_up(length: Size, indices: Sequence[Value], position: int) -> Index:
-    """Return the index into an axis; where an operand counts, it is an own dim."""
-    dim = _counting_axis(indices[position])
-    if dim >= 0:
-        count = indices[position].type.shape[dim]
-        if count == length:
+    """Return the index into an axis; where an operand grows by equal steps, it is not read."""
+    index = indices[position]
+    shape = index.type.shape
+    found = affine(index)
+    if found is None or not is_within(found, shape, length):
+        return Lookup(1 + position)
+    return moved(found.start, found.steps, shape, length)
+
+
+def moved(start: Size, steps: Sequence[int], shape: Sequence[Size], length: Size) -> Index:
+    """Return the index ``start + sum(step * dim)`` into an axis, of dims of these sizes."""
+    terms = tuple([(dim, step) for dim, step in enumerate(steps) if step])
+    if not terms and isinstance(start, int):
+        return Fixed(start)
+    if start == 0 and len(terms) == 1:
+        ((dim, step),) = terms
+        if step == 1 and shape[dim] == length:
             return dim
-        if sizes.at_least(length, count):
-            return Shifted(dim, 0, 1)
-    return Lookup(1 + position)
-
-
-def _counting_axis(indices: Value) -> int:
-    """Return the axis along which indices count 0, 1, 2, …, whatever the others are; -1: none."""
-    if indices.op.name == "iota":
-        return 0
-    if indices.op.name == "constant" and indices.type.rank == 1:
-        array = indices.node.attributes["value"].array
-        return 0 if np.array_equal(array, np.arange(len(array))) else -1
-    if indices.op.name == "broadcast" and indices.operands[0].op.name == "iota":
-        return int(indices.node.attributes["axes"][0])
-    return -1
+    return Shifted(start, terms)
 
 
 def _scatter(node: Node) -> tuple[IndexMap, ...]:
@@ -310,6 +306,20 @@ def scatter_dims(node: Node) -> tuple[int, ...]:
     return tuple(found)
 
 
+def _view(node: Node) -> tuple[IndexMap, ...]:
+    (x,) = node.operands
+    shape, steps = node.results[0].type.shape, iter(node.attributes["steps"])
+    own = [tuple(islice(steps, len(shape))) for _ in x.type.shape]
+    return (
+        tuple(
+            [
+                moved(start, along, shape, size)
+                for start, along, size in zip(node.attributes["starts"], own, x.type.shape)
+            ]
+        ),
+    )
+
+
 def _none(node: Node) -> tuple[IndexMap, ...]:
     return ()
 
@@ -324,6 +334,7 @@ _MAPS = {
     "reshape": _reshape,
     "slice": _slice,
     "element": _element,
+    "view": _view,
     "stack": _stack,
     "pad": _pad,
     "set_slice": _set_slice,

@@ -12,12 +12,24 @@ from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size, product
 from gradc_ir.location import Location
+from gradc_ir.meaning import reduction
 from gradc_ir.text.variables import names_of_values, unique
 
-# For each axis of a value the dim of the reading statement it is read at; KNOWN for a number, -1
-# for any other index.
+# For each axis of a value the dim of the reading statement it is read at; KNOWN for a number,
+# `moving(dim)` for an index that goes up with a dim, -1 for any other.
 Reading: TypeAlias = tuple[int, ...]
 KNOWN = -2
+_MOVING = -3
+
+
+def moving(dim: int) -> int:
+    """Return what stands in a reading for an index that goes up by one with a dim."""
+    return _MOVING - dim
+
+
+def dim_at(read: int) -> int:
+    """Return with which dim an index goes up, if with any; else what stands in the reading."""
+    return _MOVING - read if read <= _MOVING else read
 
 
 class StatementKind(Enum):
@@ -219,6 +231,16 @@ class Tasks(Part):
         self.loop = loop
         self.work = work
         self.unit = unit
+
+    @property
+    def whole(self) -> int:
+        """At multiples of how many iterations a task best begins: its sums are whole there."""
+        return reduction.CHUNK if self.loop.reductions else self.unit
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether a task may end within a chunk, between groups."""
+        return self.unit < self.whole
 
 
 Item: TypeAlias = Statement | Loop | Part

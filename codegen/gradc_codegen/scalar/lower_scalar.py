@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gradc_codegen.lazy_table import LazyTable
 from gradc_codegen.math import words
@@ -12,6 +12,7 @@ from gradc_codegen.text.module import REGISTER, literal, suffix
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.types import DType
+from gradc_ir.ranges.knowledge import is_nonzero, is_unsigned
 
 # nodes of formulas whose exponents have no bound
 _FORMULAS: LazyTable[Callable[..., str]] = LazyTable(
@@ -80,7 +81,19 @@ def lower_scalar(writer: Writer, node: Node, operands: list[str]) -> str:
         return cast(writer, operands[0], node.operands[0].type.dtype, node.attributes["dtype"])
     if word == "fma":
         return multiply_add(writer, node.operands[0].type.dtype, *operands)
+    word = without_signs(word, node.operands)
     return lower_word(writer, word, node.operands[0].type.dtype, operands[left_out:])
+
+
+def without_signs(word: str, operands: Sequence[Value]) -> str:
+    """Return a word's name among operands of which no two are zeros of different signs.
+
+    The greater of 0.0 and -0.0 is 0.0: to see to that is half of the instructions.
+    """
+    if word not in EXTREMES or not operands[0].type.dtype.is_float:
+        return word
+    is_apart = len(operands) > 1 and any(map(is_nonzero, operands))
+    return EXTREMES[word] if is_apart or all(map(is_unsigned, operands)) else word
 
 
 def lower_formula(writer: Writer, node: Node, key: object, read: Callable[[Value], str]) -> str:
@@ -121,7 +134,9 @@ def lower_word(writer: Writer, word: str, dtype: DType, operands: list[str]) -> 
         return operands[0]
     intrinsic = _INTRINSICS.get((word, dtype.is_float))
     if intrinsic is not None:
-        return call_intrinsic(writer, intrinsic, dtype, operands)
+        # LLVM may take a zero's sign as it comes: there is only one
+        flags = "nsz" if word in EXTREMES.values() else ""
+        return call_intrinsic(writer, intrinsic, dtype, operands, flags)
     if word == "abs" and not dtype.is_float:  # the most negative one stays
         type_ = writer.type_of(REGISTER[dtype], vector)
         name = f"@llvm.abs.{suffix(dtype, writer.lanes if vector else 1)}"
@@ -130,6 +145,9 @@ def lower_word(writer: Writer, word: str, dtype: DType, operands: list[str]) -> 
     return words.call(writer, word, dtype, operands)
 
 
+# What the greater and the smaller of two numbers are called where zeros have one sign, at most.
+EXTREMES = {word: f"{word}.unsigned" for word in ("maximum", "minimum")}
+
 # (word, of floats) -> name of the intrinsic
 _INTRINSICS: dict[tuple[str, bool], str] = {
     ("sqrt", True): "sqrt",
@@ -137,12 +155,15 @@ _INTRINSICS: dict[tuple[str, bool], str] = {
     ("abs", True): "fabs",
     ("maximum", True): "maximum",
     ("minimum", True): "minimum",
+    **{(name, True): word for word, name in EXTREMES.items()},
     ("maximum", False): "smax",
     ("minimum", False): "smin",
 }
 
 
-def call_intrinsic(writer: Writer, name: str, dtype: DType, operands: list[str]) -> str:
+def call_intrinsic(
+    writer: Writer, name: str, dtype: DType, operands: list[str], flags: str = ""
+) -> str:
     """Write a call of an overloaded LLVM intrinsic whose operands and result have one type."""
     vector = any(map(is_vector, operands))
     if vector:
@@ -150,7 +171,8 @@ def call_intrinsic(writer: Writer, name: str, dtype: DType, operands: list[str])
     type_ = writer.type_of(REGISTER[dtype], vector)
     full = f"@llvm.{name}.{suffix(dtype, writer.lanes if vector else 1)}"
     arguments = (f"{type_} {operand}" for operand in operands)
-    return writer.write(vector, writer.module.call(type_, full, *arguments))
+    call = writer.module.call(type_, full, *arguments)
+    return writer.write(vector, call.replace("call", f"call {flags}", 1) if flags else call)
 
 
 def multiply_add(writer: Writer, dtype: DType, x: str, y: str, z: str) -> str:

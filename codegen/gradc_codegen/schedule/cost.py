@@ -58,6 +58,7 @@ _MOVEMENT = {
     "transpose": 0,
     "slice": 0,
     "element": 0,
+    "view": 0,
     "iota": 0,
     "size": 0,
     "reshape": 1,

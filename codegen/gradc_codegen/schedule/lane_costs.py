@@ -16,6 +16,7 @@ from gradc_codegen.nest.loop_nest import (
     Staged,
     Statement,
     StatementKind,
+    dim_at,
     statements_of,
 )
 from gradc_codegen.nest.rare_sums import RARE_SUM
@@ -69,7 +70,7 @@ class LaneCosts:
             place = [around for around, _ in statement.loops].index(loop)
             dim, outside, inside = dims[place], dims[:place], dims[place + 1 :]
             for value, reading in statement.sources:
-                is_inside = {-1, *outside}.isdisjoint(reading)
+                is_inside = all(at == KNOWN or (at >= 0 and at not in outside) for at in reading)
                 if is_inside and reading.count(dim) == 1 and not _is_last(value, reading, dim):
                     repeated = [d for d in inside if d not in reading]
                     often = math.prod(self._estimate(statement.dims[d]) for d in repeated)
@@ -223,6 +224,7 @@ def _guessed(reading: Reading, statement: Statement) -> Reading:
 
     They are most often those of a stencil: those dims that read no axis, moved a little.
     """
+    reading = tuple(map(dim_at, reading))
     if -1 not in reading:
         return reading
     unread = [dim for dim in range(len(statement.dims)) if dim not in reading]

@@ -6,11 +6,11 @@ they read. All other values are kept: each element is computed once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from gradc_codegen.nest.index_maps import Fixed, identity, index_maps
-from gradc_codegen.nest.loop_nest import KNOWN, Reading
+from gradc_codegen.nest.index_maps import Fixed, Index, Shifted, Windowed, identity, index_maps
+from gradc_codegen.nest.loop_nest import KNOWN, Reading, dim_at, moving
 from gradc_codegen.schedule.choices import Choices
 from gradc_codegen.schedule.cost import operations
 from gradc_ir.core.graph import Node, Value
@@ -40,8 +40,9 @@ def looks_into(node: Node, estimate: Callable[[Size], float]) -> bool:
 class Recomputed:
     """The values met so far that are not kept: parameters, constants, and what is recomputed."""
 
-    def __init__(self, choices: Choices) -> None:
+    def __init__(self, choices: Choices, nodes: Sequence[Node]) -> None:
         self._choices = choices
+        self._along_diagonals = _along_diagonals(nodes)
         # what they read, their cost, their depth
         self._readings: dict[Value, Readings] = {}
         self._cost: dict[Value, int] = {}
@@ -65,7 +66,9 @@ class Recomputed:
         if depth > _LONGEST_CHAIN:
             return False
         readings = self.through(node)
-        kept = {v for v, _ in readings if v.type.shape and v.op.name not in SOURCES}
+        # a reader along diagonals is in no loop of the value's: rows are less than the whole
+        rank = value.type.rank if value in self._along_diagonals else 1
+        kept = {v for v, _ in readings if v.type.rank >= rank and v.op.name not in SOURCES}
         if not self._choices.recompute(node, cost, len(readings), len(kept)):
             return False
         self._readings[value] = readings
@@ -81,15 +84,52 @@ class Recomputed:
         """Return what a node reads, through the operands that are recomputed."""
         found: dict[tuple[Value, Reading], None] = {}
         for operand, map_ in zip(node.operands, index_maps(node)):
-            own = tuple(
-                index if isinstance(index, int) else KNOWN if isinstance(index, Fixed) else -1
-                for index in map_
-            )
+            own = tuple(map(_reading, map_))
             for value, inner in self.of(operand):
-                found[value, tuple(own[dim] if dim >= 0 else dim for dim in inner)] = None
+                found[value, tuple(_through(own, read) for read in inner)] = None
         return tuple(found)
 
     def of(self, value: Value) -> Readings:
         """Return what reading a value reads: itself if it is kept."""
         readings = self._readings.get(value)
         return ((value, identity(value.type.rank)),) if readings is None else readings
+
+
+def _along_diagonals(nodes: Sequence[Node]) -> set[Value]:
+    """Return what is read along diagonals, and what it is made of element by element."""
+    found: set[Value] = set()
+    for node in reversed(nodes):
+        if node.op.name == "view":
+            count = node.results[0].type.rank
+            steps = node.attributes["steps"]
+            rows = [steps[i : i + count] for i in range(0, len(steps), count)]
+            is_diagonal = any(count - row.count(0) > 1 for row in rows)
+        else:
+            is_moved = node.op.is_elementwise or node.op.name == "pad"
+            is_diagonal = is_moved and node.results[0] in found
+        if is_diagonal:
+            found.update(operand for operand in node.operands if operand.type.rank > 1)
+    return found
+
+
+def _reading(index: Index) -> int:
+    """Return what stands in a reading for an index."""
+    if isinstance(index, int):
+        return index
+    if isinstance(index, Fixed):
+        return KNOWN
+    if isinstance(index, Windowed) and index.step == 1:
+        return moving(index.dim)
+    if isinstance(index, Shifted):
+        # of several the outermost: windows begin at neighbours
+        return next((moving(dim) for dim, step in index.terms if step == 1), -1)
+    return -1
+
+
+def _through(own: Reading, read: int) -> int:
+    """Return what stands in a reading for an index that an operand is read at."""
+    dim = dim_at(read)
+    if dim < 0:
+        return dim
+    found = own[dim]
+    return found if dim == read or found < 0 else moving(found)

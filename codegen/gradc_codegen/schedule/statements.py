@@ -31,7 +31,7 @@ class StatementBuilder:
 
     def __init__(self, function: Function, overwriting: Overwriting, choices: Choices) -> None:
         self.function = function
-        self._recomputed = Recomputed(choices)
+        self._recomputed = Recomputed(choices, function.nodes)
         self._overwriting = overwriting
         self.statements: list[Statement] = []
         self._writers: dict[Value, tuple[Statement, ...]] = {}

@@ -273,6 +273,10 @@ def _place_chunks(nest: LoopNest, made: Plan, times: Lifetimes) -> list[Buffer]:
             bytes_ = count * statement.value.type.dtype.bytes
             state.chunks = Buffer(bytes_, times.of_loop(tasks.loop))
             buffers.append(state.chunks)
+        if tasks.has_groups:
+            bytes_ = 8 * ((tasks.loop.size - 1) // tasks.whole + 1)
+            made.begun[tasks.loop] = Buffer(bytes_, times.of_loop(tasks.loop))
+            buffers.append(made.begun[tasks.loop])
     return buffers
 
 

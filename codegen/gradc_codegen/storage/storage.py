@@ -145,6 +145,7 @@ class Region:
 class Plan:
     """The storage of all values of a kernel, and the layout of its arena.
 
+    ``begun``: of loops cut into groups how many of each chunk's the task joins that begins it.
     ``bodies`` are the plans of the bodies of control flow; ``all_wanted``: every output has memory;
     ``shared`` is the scratch of the kernel, ``own`` that of a task, which stands behind it once.
     """
@@ -153,6 +154,7 @@ class Plan:
     accumulators: dict[Statement, Accumulator] = field(default_factory=dict)
     scratch: dict[Statement, tuple[Buffer, ...]] = field(default_factory=dict)
     staged: dict[Loop, tuple[Buffer, ...]] = field(default_factory=dict)
+    begun: dict[Loop, Buffer] = field(default_factory=dict)
     bodies: dict[Node, tuple[Plan, ...]] = field(default_factory=dict)
     all_wanted: bool = False
     shared: Region = field(default_factory=Region)

@@ -32,6 +32,8 @@ from gradc_ir.meaning import reduction
 
 # Of more chunks than this each thread has several.
 _FEW_CHUNKS = 4
+# and of more than this where one iteration is long
+_SOME_CHUNKS = 64
 # so many bytes of the sums of groups are joined by the caller, while the other threads wait
 _MOST_KEPT = 1 << 24
 
@@ -115,11 +117,11 @@ def _unit(loop: Loop) -> int:
     each = sum(map(_bytes, loop.reductions), start=0)
     if not isinstance(each, int):
         return reduction.CHUNK
+    one = work_of_one(loop)
+    is_long = not isinstance(one, int) or one >= _LONG
     if not isinstance(loop.size, int):
-        one = work_of_one(loop)
-        is_long = not isinstance(one, int) or one >= _LONG
         return reduction.GROUP if is_long and each <= _FEW_BYTES else reduction.CHUNK
-    few = loop.size <= _FEW_CHUNKS * reduction.CHUNK
+    few = loop.size <= (_SOME_CHUNKS if is_long else _FEW_CHUNKS) * reduction.CHUNK
     kept = loop.size // reduction.GROUP * each
     return reduction.GROUP if few and kept <= _MOST_KEPT else reduction.CHUNK
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import signal
 import sys
 
-from gradc_codegen.threads.cut import EACH, WORTH
+from gradc_codegen.threads.cut import EACH, RANGE, WORTH
 
 # What a kernel calls.
 RUN = "gradc.tasks.run"
@@ -31,16 +31,21 @@ _KEPT, _LINE = 1 << 26, 64
 _ROOM = 128
 
 _PARAMETERS = (
-    "ptr %task, ptr %table, i64 %size, i64 %unit, i64 %work, i64 %threads, i64 %bytes, ptr %own"
+    "ptr %task, ptr %table, i64 %size, i64 %unit, i64 %whole, i64 %work, i64 %threads, "
+    "i64 %bytes, ptr %own"
 )
 
-# What a job is made of. ``each`` are iterations a task, ``count`` the tasks, ``next`` is the next
+# What a job is made of. ``wholes`` tasks have ``many`` iterations, the others ``each``, behind
+# ``behind.wholes``; ``count`` are all tasks, ``next`` is the next
 # one, ``failed`` the first that has failed; ``helpers`` are at it, of which there may be ``most``;
 # ``bytes`` are of scratch, ``behind`` it is another job in the list.
 _JOB = {
     "task": "ptr",
     "table": "ptr",
     "size": "i64",
+    "wholes": "i64",
+    "many": "i64",
+    "behind.wholes": "i64",
     "each": "i64",
     "count": "i64",
     "next": "i64",
@@ -100,6 +105,7 @@ declare i32 @sigfillset(ptr)
 declare ptr @malloc(i64)
 declare void @free(ptr)
 declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.umax.i64(i64, i64)
 """
 
 _STATE = f"""
@@ -205,10 +211,13 @@ end:
 _TASKS = f"""
 define internal void @take_part(ptr %job, ptr %own) {{
 entry:
-{_places("task table size each count next failed status")}
+{_places("task table size wholes many behind.wholes each count next failed status")}
   %task = load ptr, ptr %p.task
   %table = load ptr, ptr %p.table
   %size = load i64, ptr %p.size
+  %wholes = load i64, ptr %p.wholes
+  %many = load i64, ptr %p.many
+  %behind.wholes = load i64, ptr %p.behind.wholes
   %each = load i64, ptr %p.each
   br label %again
 again:
@@ -220,9 +229,7 @@ take:
   %next = add i64 %number, 1
   store i64 %next, ptr %p.next
   call i32 @pthread_mutex_unlock(ptr @lock)
-  %first = mul i64 %number, %each
-  %behind = add i64 %first, %each
-  %last = call i64 @llvm.umin.i64(i64 %behind, i64 %size)
+{RANGE}
   %status = call i32 %task(ptr %table, i64 %first, i64 %last, ptr %own)
   call i32 @pthread_mutex_lock(ptr @lock)
   %fine = icmp eq i32 %status, 0
@@ -359,7 +366,9 @@ end:
 def _run() -> str:
     """Return what a kernel calls: it cuts a loop into tasks, and has them run."""
     begun = {
-        "task": "ptr %task", "table": "ptr %table", "size": "i64 %size", "each": "i64 %each",
+        "task": "ptr %task", "table": "ptr %table", "size": "i64 %size",
+        "wholes": "i64 %wholes", "many": "i64 %many", "behind.wholes": "i64 %behind.wholes",
+        "each": "i64 %each",
         "count": "i64 %count", "next": "i64 0", "helpers": "i64 0", "most": "i64 %most",
         "failed": "i64 -1", "bytes": "i64 %bytes", "status": "i32 0",
     }  # fmt: skip
@@ -372,9 +381,9 @@ entry:
   %job = alloca %job
   %closed = load atomic i64, ptr @closed monotonic, align 8
   %open = icmp eq i64 %closed, 0
-  %few = call i64 @llvm.umin.i64(i64 %threads, i64 {MOST})
-  %wished = mul i64 %few, {_TASKS_A_THREAD}
-  %several = icmp ugt i64 %few, 1
+  %abreast = call i64 @llvm.umin.i64(i64 %threads, i64 {MOST})
+  %wished = mul i64 %abreast, {_TASKS_A_THREAD}
+  %several = icmp ugt i64 %abreast, 1
 {WORTH}
   %may = and i1 %open, %several
   %shared = and i1 %may, %cut
@@ -384,7 +393,7 @@ alone:
   ret i32 %found
 share:
 {EACH}
-  %at.once = call i64 @llvm.umin.i64(i64 %few, i64 %count)
+  %at.once = call i64 @llvm.umin.i64(i64 %abreast, i64 %count)
   %most = sub i64 %at.once, 1
 {stored}
   call i32 @pthread_mutex_lock(ptr @lock)

@@ -8,7 +8,7 @@ so nothing is written by two, and no atomic instruction is needed.
 from __future__ import annotations
 
 from gradc_codegen.text.module import Module
-from gradc_codegen.threads.cut import EACH, WORTH
+from gradc_codegen.threads.cut import EACH, RANGE, WORTH
 
 # What a kernel calls, and what it has the caller call.
 SHARE, ONE = "gradc.tasks.share", "gradc.tasks.one"
@@ -18,23 +18,31 @@ RUNNER_TYPE = "{ ptr, ptr, i64, ptr, i64 }"
 # Behind the status of a task.
 LINE = 64
 
-# a task's function and its table, the size of the loop, iterations a task, scratch as above
-_JOB = "{ ptr, ptr, i64, i64, ptr, i64 }"
+# a task's function and its table, the size of the loop, how it is cut, scratch as above
+_JOB = "{ ptr, ptr, i64, i64, i64, i64, i64, ptr, i64 }"
 
 
 def share_text(module: Module) -> str:
     """Return the functions of a module that cut a loop into tasks and run one of them."""
     module.declare("declare i64 @llvm.umin.i64(i64, i64)")
-    given = "ptr %task, ptr %table, i64 %size, i64 %unit, i64 %work, ptr %own, ptr %runner"
-    filled = ("ptr %task", "ptr %table", "i64 %size", "i64 %each", "ptr %scratch", "i64 %bytes")
+    module.declare("declare i64 @llvm.umax.i64(i64, i64)")
+    given = "ptr %task, ptr %table, i64 %size, i64 %unit, i64 %whole, i64 %work, ptr %own"
+    cut = ("wholes", "many", "behind.wholes", "each")
+    filled = (
+        *("ptr %task", "ptr %table", "i64 %size"),
+        *(f"i64 %{name}" for name in cut),
+        *("ptr %scratch", "i64 %bytes"),
+    )
+    names = ("task", "table", "size", *cut, "scratch", "bytes")
     return f"""
-define internal i32 @{SHARE}({given}) noinline {{
+define internal i32 @{SHARE}({given}, ptr %runner) noinline {{
 entry:
   %job = alloca {_JOB}
   %none = icmp eq ptr %runner, null
   br i1 %none, label %alone, label %ask
 ask:
 {_loads(RUNNER_TYPE, "runner", ("run", "context", "wished", "scratch", "bytes"))}
+  %abreast = add i64 %wished, 0
 {WORTH}
   br i1 %cut, label %share, label %alone
 alone:
@@ -65,10 +73,8 @@ done:
 }}
 
 define internal void @{ONE}(ptr %job, i64 %number) {{
-{_loads(_JOB, "job", ("task", "table", "size", "each", "scratch", "bytes"))}
-  %first = mul i64 %number, %each
-  %behind = add i64 %first, %each
-  %last = call i64 @llvm.umin.i64(i64 %behind, i64 %size)
+{_loads(_JOB, "job", names)}
+{RANGE}
   %offset = mul i64 %number, %bytes
   %room = getelementptr i8, ptr %scratch, i64 %offset
   %own = getelementptr i8, ptr %room, i64 {LINE}

@@ -22,16 +22,17 @@ from gradc.runtime.collector import collector_paused
 from gradc.runtime.derivative_pattern import (
     Made,
     Making,
+    found_pattern,
     looked_at,
-    making_of,
     numbers,
-    pattern_of,
+    pattern_and_making,
 )
 from gradc.runtime.prepared import Prepared
 from gradc.runtime.quick_call import Call
 from gradc.runtime.specialize import working
 from gradc.scopes import scopes_key
 from gradc.sparsity.compression import seeds
+from gradc.sparsity.lattices.elements import ClosedElements
 from gradc.sparsity.placement import Placement
 from gradc.sparsity.relation import Relation
 from gradc.sparsity.seeds import BySeeds, ByTerms
@@ -133,21 +134,35 @@ class Plan:
     @cached_property
     def whole(self) -> Form:
         """What computes all elements."""
-        return self._form(self.making.placement, self.rows)
+        making = self.making
+        if isinstance(making.found, ClosedElements):
+            return self._of_closed(making.found)
+        return self._of_placement(making.found, self.rows)
 
     @cached_property
     def of_lower(self) -> Form:
         """What computes those of the lower triangle."""
-        return self._form(self.making.placement.of(self.lower), self.rows[self.lower])
+        making = self.making
+        if isinstance(making.found, ClosedElements):
+            return self._of_closed(making.found.lower())
+        return self._of_placement(making.found.of(self.lower), self.rows[self.lower])
 
-    def _form(self, placement: Placement, rows: Array) -> Form:
-        if not len(placement.places):
+    def _of_closed(self, found: ClosedElements) -> Form:
+        if not found.count:
             return Form(None)
+        return self._form(self.making.of_closed(found), self.making.closed_in_runs(found))
+
+    def _of_placement(self, found: Placement, rows: Array) -> Form:
+        if not len(found.places):
+            return Form(None)
+        return self._form(self.making.of(found), self.making.in_runs(found, rows))
+
+    def _form(self, every: Made, in_runs: Made | None) -> Form:
         names = None
         if self.stays is not None:
             names = [guard.name for guard in self.stays if type(guard) is SameElements]
-        alone = self.making.alone(placement, rows, names)
-        compiled, places = self.formed(self.making.of(placement), alone)
+        alone = in_runs or self.making.fixed(every, names)
+        compiled, places = self.formed(every, alone)
         return Form(compiled, (*self.given, *places))
 
     def fits(self, leaves: Sequence[Array]) -> bool:
@@ -344,11 +359,8 @@ class Plans:
         captured = [capture.read() for capture in traced.captures]
         looked: dict[int, Array] = {}
         arrays = [*fixed.leaves, *captured]
-        found = pattern_of(
-            traced.function, asked.of, leaf, owner.options, arrays, looked, len(captured)
-        )
         request = Request(asked.of, (leaf,), asked.mode, owner.options)
-        making = making_of(found, traced.function, request, arrays, looked)
+        found, making = pattern_and_making(traced.function, request, arrays, looked, len(captured))
         types = traced.function.param_types[leaf], traced.function.result_types[0]
         given: tuple[Array, ...] = ()
         if making.passes is not None:
@@ -400,7 +412,7 @@ def pattern_of_spec(owner: Owner, specs: Sequence[str], of: str, wrt: Wrt) -> Re
     unknown = [None] * (len(function.params) - len(captured))
     leaf = only_leaf(owner.__name__, of, request.wrt)
     arrays = [*unknown, *captured]
-    return pattern_of(function, of, leaf, owner.options, arrays, {}, len(captured))
+    return found_pattern(function, of, leaf, owner.options, arrays, len(captured))
 
 
 def _by_first_leaves(looked: Mapping[int, Array], fixed: Bound, bound: Bound) -> dict[int, Array]:

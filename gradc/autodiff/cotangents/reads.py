@@ -8,6 +8,7 @@ import numpy as np
 
 from gradc.autodiff.cotangents.mask import Mask, either, everywhere
 from gradc.autodiff.cotangents.masks import Cotangent
+from gradc.autodiff.cotangents.sliding import sliding
 from gradc_ir import build
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core import sizes
@@ -28,10 +29,24 @@ class Read(NamedTuple):
     def added_to(self, total: Cotangent | None, x: Value) -> Cotangent:
         """Return the total and this; x is what was read. Elements never read have none."""
         with active().at(self.lines):
-            start = build.full(x.type.shape, 0, x.type.dtype) if total is None else total.solid()
-            value = build.scatter_add(start, self.cotangent.solid(), self.indices, self.axes)
-            mask = self._was_read(x) if total is None else self._joined(total.mask, x)
-            return Cotangent(value, mask)
+            start = None if total is None else total.solid()
+            value = self._placed(start, self.cotangent.solid(), x)
+            if total is not None:
+                return Cotangent(value, self._joined(total.mask, x))
+            windows = sliding(x.type.shape, self.indices, self.axes)
+            if windows and windows.cover(x.type.shape) and not self.cotangent.mask:
+                return Cotangent(value)
+            return Cotangent(value, self._was_read(x))
+
+    def _placed(self, start: Value | None, part: Value, x: Value) -> Value:
+        """Return the start, or zeros, with a part added where it was read of x."""
+        windows = sliding(x.type.shape, self.indices, self.axes)
+        if windows:
+            total = windows.placed(part, x.type.shape)
+            return total if start is None else build.add(start, total)
+        if start is None:
+            start = build.full(x.type.shape, 0, part.type.dtype)
+        return build.scatter_add(start, part, self.indices, self.axes)
 
     def _joined(self, outer: Mask | None, x: Value) -> Mask | None:
         """Return where the total is, and this; written into the mask of the total where it can."""
@@ -52,9 +67,7 @@ class Read(NamedTuple):
 
         def read(mask: Value) -> Value:
             with active().at(self.lines):  # it is made later; an index outside is shown there
-                empty = build.full(x.type.shape, 0, DType.I64)
-                bits = build.cast(mask, DType.I64)
-                times = build.scatter_add(empty, bits, self.indices, self.axes)
+                times = self._placed(None, build.cast(mask, DType.I64), x)
                 return build.lt(build.zeros_like(times), times)
 
         return (self.cotangent.mask or everywhere(self.cotangent.value)).moved(read)

@@ -35,6 +35,7 @@ class Flow:
     ----------
     work: how many elements the coefficients took that were computed.
     elements: how many the tangent's graph has that depend on the tangent.
+    scales: constants that coefficients were multiplied by: their zeros are in no pattern.
     """
 
     def __init__(self, function: Function, tangent: Value, params: Sequence[Value]) -> None:
@@ -45,6 +46,7 @@ class Flow:
         self._known: set[Value] = set()
         self.work: Size = 0
         self.elements: Size = 0
+        self.scales: list[Value] = []
 
     def run(self, result: Value) -> Terms:
         """Return the terms of a result.
@@ -64,14 +66,16 @@ class Flow:
                     self._known.update(node.results)
                 builder.copy(node, self._new, lines)
                 continue
+            terms = [found.get(operand, ()) for operand in node.operands]
+            if not any(terms):  # read where nothing was put
+                found.update(dict.fromkeys(node.results, ()))
+                continue
             rule = _RULES.get(node.op.name)
             if rule is None:
                 raise Unsupported(node.op.name)
             with builder.at(lines):
                 (value,) = node.results
-                made = joined(
-                    rule(self, node, [found.get(x, ()) for x in node.operands]), value.type.dtype
-                )
+                made = joined(rule(self, node, terms), value.type.dtype)
             if len(made) > _MOST_TERMS:
                 raise Unsupported("many terms")
             self.elements = self.elements + value.type.count
@@ -91,6 +95,13 @@ class Flow:
         for term in terms:
             self.work = self.work + term.columns.type.count
         return list(terms)
+
+    def factor(self, value: Value) -> Value:
+        """Return in the new graph what is to be multiplied with coefficients."""
+        made = self.new(value)
+        if self.is_known(value) and scalar_constant(value) is None:
+            self.scales.append(made)
+        return made
 
     def scaled(self, terms: Terms, by: Value) -> Terms:
         """Return the terms of a product with an array of the value's shape."""
@@ -128,7 +139,7 @@ def _mul(flow: Flow, node: Node, terms: Sequence[Terms]) -> Terms:
     which = 0 if terms[0] else 1
     if terms[1 - which]:
         raise Unsupported("a product of tangents")
-    return flow.scaled(terms[which], flow.new(node.operands[1 - which]))
+    return flow.scaled(terms[which], flow.factor(node.operands[1 - which]))
 
 
 def _div(flow: Flow, node: Node, terms: Sequence[Terms]) -> Terms:
@@ -265,7 +276,7 @@ def _contract(flow: Flow, node: Node, terms: Sequence[Terms]) -> Terms:
         raise Unsupported("contract")
     left, right, result = parse_spec(spec)
     which = 0 if terms[0] else 1
-    one, other = node.operands[which], flow.new(node.operands[1 - which])
+    one, other = node.operands[which], flow.factor(node.operands[1 - which])
     mine, others = (left, right) if which == 0 else (right, left)
     sizes = dict(zip(others, other.type.shape)) | dict(zip(mine, one.type.shape))
     summed = "".join(label for label in others if label not in mine and label not in result)

@@ -55,6 +55,7 @@ class Leaves(NamedTuple):
     kind: a text that is the same for graphs whose leaves and parts are alike.
     work: how many elements were computed for the coefficients.
     elements: how many a pass would compute.
+    scales: of the function of indices, the constants that coefficients were multiplied by.
     """
 
     function: Function
@@ -63,6 +64,7 @@ class Leaves(NamedTuple):
     kind: str
     work: Size
     elements: Size
+    scales: tuple[Value, ...] = ()
 
 
 def leaves(function: Function, wrt: int) -> Leaves:
@@ -85,7 +87,7 @@ def leaves(function: Function, wrt: int) -> Leaves:
         found = builder.function(
             function.name,
             params,
-            [*factors, *rows, *columns],
+            [*factors, *rows, *columns, *flow.scales],
             names=function.names,
             location=function.location,
         )
@@ -101,8 +103,9 @@ def _taken_apart(found: Function, terms: Sequence[Term], flow: Flow) -> Leaves:
         made = builder.inline(found, params)
         arrays: dict[Value, int] = {}
         parts, kind = [], []
+        scales = made[3 * count :]
         for i in range(count):
-            factor, rows, columns = made[i::count]
+            factor, rows, columns = made[i : 3 * count : count]
             at = build.reshape(build.iota(DType.I64, factor.type.count), factor.type.shape)
             leaf, at, moves = _source(factor, at)
             place = arrays.setdefault(leaf, len(arrays))
@@ -111,8 +114,11 @@ def _taken_apart(found: Function, terms: Sequence[Term], flow: Flow) -> Leaves:
             kind.append(f"{place} {leaf.type.rank} {' '.join(moves)}: {' '.join(placings)}")
         function = builder.function(found.name, params, list(arrays), found.names, found.location)
         values = [value for part in parts for value in part[1:]]
+        values += scales
         indices = builder.function(f"{found.name}_indices", params, values, found.names)
-    return Leaves(function, indices, tuple(parts), "; ".join(kind), flow.work, flow.elements)
+    scales = indices.results[len(values) - len(scales) :]
+    whole = "; ".join(kind)
+    return Leaves(function, indices, tuple(parts), whole, flow.work, flow.elements, tuple(scales))
 
 
 def _source(x: Value, at: Value) -> tuple[Value, Value, list[str]]:

@@ -302,11 +302,11 @@ class Carries:
         grown.leaves = [leaf for _, leaves in taken for leaf in leaves]
         return again
 
-    def read_tail(self, path: str) -> bool:
+    def read_tail(self, path: str, wanted: int | None) -> bool:
         """Let steps read the last elements of the list of this path; whether they can."""
         for grown in self.grown.values():
-            count = min(len(grown.held.parts), _MOST_TAIL)
-            if grown.held.path == path and count > grown.tail:
+            count = min(len(grown.held.parts), wanted or _SOME)
+            if grown.held.path == path and grown.tail < count <= _MOST_TAIL:
                 grown.tail = count
                 return True
         return False
@@ -367,7 +367,8 @@ class Carries:
         return [leaf for slot in self.slots for leaf in slot.after]
 
 
-_MOST_TAIL = 4
+# As many last elements of a list are handed on; where nobody says how many are read, so many.
+_MOST_TAIL, _SOME = 32, 4
 
 
 def _refuse_in(changed: Container[int], path: str, values: Iterable[Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gradc.capture.held.fence import Fence
 from gradc.capture.held.leaves import common_of, common_type, stacked_leaves, type_of
 from gradc.capture.held.nests import is_number
 from gradc.capture.held.uniform import NotUniform
@@ -35,6 +36,10 @@ class Entries:
         self._container: Any = container
 
     def __getitem__(self, index: Any) -> Any:
+        first = self._container[0] if self._container else None
+        if type(first) is Fence:
+            first.keep_out(index, len(self._container) - 1)
+            return self._container[index]
         leaf_type = self._type(index)
         if leaf_type is None:
             return self._container[index]

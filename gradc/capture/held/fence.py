@@ -16,6 +16,19 @@ class Fence:
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise ReadsElements(self._path)
 
+    def keep_out(self, index: Any, known: int) -> None:
+        """Raise ReadsElements where an index of the list is not of the ``known`` elements behind.
+
+        How many this one stands for is not known: elements are counted from the end.
+        """
+        first = index.start if type(index) is slice else index
+        last = index.stop if type(index) is slice else None
+        step = index.step if type(index) is slice else None
+        if type(first) is not int or step not in (None, 1):
+            self._refuse()
+        if not -known <= first < 0 or not (last is None or first <= last < 0):
+            raise ReadsElements(self._path, -first)
+
     def __getattr__(self, name: str) -> Any:
         if name == "__gradc_refuse__":
             return self._refuse
@@ -39,8 +52,9 @@ for _name in _ASKED.split():
 
 
 class ReadsElements(NotUniform):
-    """A step reads what other steps have appended to a list."""
+    """A step reads what other steps have appended to a list: so many last elements, if known."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, count: int | None = None) -> None:
         self.path = path
+        self.count = count
         super().__init__(f"it reads {path} in the steps that append to it")

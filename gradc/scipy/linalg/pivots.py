@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradc.tracing.building.axes import index_along
 from gradc.tracing.building.by_name import array, number
 from gradc.tracing.core.tracer import read
 from gradc_ir import build
@@ -60,7 +59,7 @@ def _lu_order(value: Value) -> Value | None:
 
 def _start(like: Value) -> tuple[Value, Value]:
     shape = like.type.shape
-    place = index_along(shape, len(shape) - 1)
+    place = build.index_along(shape, len(shape) - 1)
     return place, place
 
 

@@ -9,9 +9,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gradc.tracing.building.elementwise import elementwise, weak_kinds
+from gradc.tracing.building.elementwise import Elementwise, elementwise, weak_kinds
 from gradc.tracing.building.integers import refuse_wide_product
 from gradc.tracing.building.needed import need_integers, need_number
+from gradc.tracing.building.of_known import call_known
 from gradc.tracing.core.as_tracer import as_tracer, contains_unknown, lists_as_tracers, plain_nest
 from gradc.tracing.core.promote import kind
 from gradc.tracing.core.selection import Selection
@@ -65,7 +66,7 @@ def operate(name: str, *operands: Any) -> Any:
         selection = next(x for x in operands if type(x) is Selection)
         return selection.__gradc_elementwise__(functools.partial(operate, name), operands, {})
     if not any([contains_unknown(operand) for operand in operands]):
-        return wrap_known(rule.ufunc(*[plain_nest(operand) for operand in operands]), [])
+        return wrap_known(_of_known(rule, *[plain_nest(operand) for operand in operands]), [])
     override = overrides_for(rule.ufunc)
     if override is not None:
         found = override(*operands)
@@ -148,6 +149,15 @@ def _as_int(operand: Any) -> Any:
     if isinstance(operand, Tracer) and operand._weak is bool:
         return weak_number(build.cast(read(operand), DType.I64), int)
     return int(operand) if isinstance(operand, bool) else operand
+
+
+def _of_known(rule: Elementwise, *operands: Any, **options: Any) -> Any:
+    """Return what an operator makes of known operands: powers as :func:`_simple_power` has them."""
+    if rule.name == "power" and type(operands[1]) in (int, float):
+        simpler = _SIMPLER_POWERS.get(operands[1])
+        if simpler is not None and operands[0].dtype.kind == "f":
+            return RULES[simpler].ufunc(operands[0], **options)
+    return call_known(rule, *operands, **options)
 
 
 def _simple_power(x: Any, exponent: Any) -> Any:
@@ -239,7 +249,7 @@ def _assign_in_place(name: str, target: Tracer, other: Any) -> Tracer:
     refuse_write(target)
     known = target.known
     if known is not None and not contains_unknown(other):
-        RULES[name].ufunc(known, plain_nest(other), out=known)
+        _of_known(RULES[name], known, plain_nest(other), out=known)
         touch(target)
         return target
     result = as_tracer(operate(name, target, other))

@@ -8,7 +8,6 @@ from typing import Any
 from gradc.tracing.core.source import shape_error
 from gradc_ir import build
 from gradc_ir.core.graph import Value
-from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
 
 
@@ -53,11 +52,6 @@ def with_size(shape: Sequence[Any], axis: int, size: Any) -> tuple[Any, ...]:
 def one_axis(axis: int, rank: int) -> tuple[int, ...]:
     """Return the shape for ``reshape`` that lays a vector along one of so many axes."""
     return tuple([-1 if i == axis else 1 for i in range(rank)])
-
-
-def index_along(shape: Sequence[Size], axis: int) -> Value:
-    """Return the index along an axis of each element of an array of this shape."""
-    return build.broadcast(build.iota(DType.I64, shape[axis]), tuple(shape), (axis,))
 
 
 def along(axis: int, key: Any) -> tuple[Any, ...]:

@@ -36,11 +36,15 @@ from gradc_ir.errors import ShapeError
 
 
 class Elementwise(NamedTuple):
-    """A ufunc of NumPy and the ops it becomes; ``build`` takes values of one shape."""
+    """A ufunc of NumPy and the ops it becomes; ``build`` takes values of one shape.
+
+    ``is_function``: whether it is a function of mathematics, which IEEE 754 does not round.
+    """
 
     name: str
     ufunc: np.ufunc
     build: Callable[..., Value]
+    is_function: bool = False
 
 
 _COMPARISONS = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradc import on_need
 from gradc.tracing.building.needed import need_number
+from gradc.tracing.building.of_known import call_known
 from gradc.tracing.building.weak_numbers import as_float, as_integer, as_truth
 from gradc.tracing.core.as_tracer import contains_unknown, plain_nest
 from gradc.tracing.core.source import trace_error
@@ -18,6 +19,7 @@ from gradc.tracing.core.symbolic_size import SymbolicSize
 from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer
 from gradc.tracing.lens.seen_module import SeenModule
+from gradc.tracing.numpy.math.ufuncs import RULES
 
 
 def math_module() -> SeenModule:
@@ -44,7 +46,7 @@ def call_math(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if name in _OF_MANY:
         given[:2] = map(list, given[:2])
     if not any(map(contains_unknown, (*given, *kwargs.values()))):
-        return function(*map(plain_nest, given), **kwargs)
+        return _of_known(function, [plain_nest(x) for x in given], kwargs)
     running()
     record = _recorder(name)
     if record is None:
@@ -58,6 +60,19 @@ def call_math(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             help=_CURES.get(name, f"write np.{name}(x) or another function of np"),
         )
     return record(*(given if name in _OF_MANY else map(_number, given)), **kwargs)
+
+
+def _of_known(function: Any, given: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Return a function of math of known numbers: those that would be recorded have their bits."""
+    found = function(*given, **kwargs)
+    name = "float_power" if function is math.pow else function.__name__
+    rule = RULES.get(name) if type(found) is float else None
+    if rule is None or not rule.is_function or rule.ufunc.nin != len(given):
+        return found
+    try:
+        return float(call_known(rule, *map(float, given)))
+    except OverflowError:
+        return found  # the logarithm of an integer of more digits
 
 
 def _number(x: Any) -> Any:

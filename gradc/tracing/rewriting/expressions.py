@@ -11,6 +11,8 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from gradc.tracing.rewriting.names import is_from_the_end
+
 # The name of the runtime among the globals of rewritten code.
 RUNTIME = "__gradc_capture__"
 # A parameter that only thunks have, by which they are known.
@@ -93,7 +95,7 @@ class Expressions(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """Have a list be read and assigned to by an index that only the program knows."""
         self.generic_visit(node)
-        if not is_constant_index(node.slice):
+        if not is_constant_index(node.slice) or is_from_the_end(node.slice):
             node.value = at(runtime("entries", node.value), node.value)
         return node
 

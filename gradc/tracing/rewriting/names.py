@@ -76,7 +76,10 @@ def mentions(block: Iterable[ast.AST]) -> Counter[str]:
 
 
 def appended_only(block: Sequence[ast.AST]) -> frozenset[str]:
-    """Return the names of which a block does nothing but ``x.append(…)`` and read ``x[-1]``."""
+    """Return the names of which a block does nothing but append, and read the last elements.
+
+    That is ``x.append(…)``, ``x[-1]``, ``x[-3:]``.
+    """
     allowed: Counter[str] = Counter()
     every: Counter[str] = Counter()
     for part in (part for node in block for part in ast.walk(node)):
@@ -91,15 +94,25 @@ def appended_only(block: Sequence[ast.AST]) -> frozenset[str]:
                 allowed[name] += 1
             case ast.Subscript(
                 value=ast.Name(id=name),
-                slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int())),
+                slice=index,
                 ctx=ast.Load(),
-            ):
+            ) if is_from_the_end(index):
                 allowed[name] += 1
             case ast.Name(id=name):
                 every[name] += 1
             case ast.AugAssign(target=ast.Name(id=name)):
                 every[name] += 1
     return frozenset(name for name, count in allowed.items() if count == every[name])
+
+
+def is_from_the_end(index: ast.expr) -> bool:
+    """Whether an index is a constant that counts from the end, or a slice that begins at one."""
+    if isinstance(index, ast.Slice) and index.lower is not None:
+        index = index.lower
+    match index:
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int())):
+            return True
+    return False
 
 
 def indexed(block: Iterable[ast.AST]) -> frozenset[str]:

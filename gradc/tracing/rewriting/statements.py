@@ -22,6 +22,7 @@ from gradc.tracing.rewriting.comprehensions import Comprehension, given, listed,
 from gradc.tracing.rewriting.expressions import at, load, runtime, runtime_name
 from gradc.tracing.rewriting.function_scope import CannotRewrite, FunctionScope
 from gradc.tracing.rewriting.inner_functions import InnerFunctions
+from gradc.tracing.rewriting.matches import as_branches
 from gradc.tracing.rewriting.names import (
     appended_only,
     handles_errors,
@@ -256,6 +257,8 @@ class Statements:
                 node.items = [self._expressions.visit(item) for item in node.items]
                 node.body, flags = self._block(node.body, replace(place, depth=place.depth + 1))
                 return [node], flags
+            case ast.Match() if (made := as_branches(node, scope.new_name)) is not None:
+                return self._block(made, place)
             case ast.Match():
                 node.subject = self._expressions.visit(node.subject)
                 found: list[str] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from gradc_ir import build
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.op import TABLE, Attributes, Op
 from gradc_ir.graphs.rearrange import scalar_constant
-from gradc_ir.interpreter.interpret import reference
+from gradc_ir.interpreter import as_compiled
 
 Number: TypeAlias = int | float | bool
 
@@ -43,9 +44,10 @@ def of(op: Op, operands: Sequence[Value], attributes: Attributes) -> Value:
         return build.active().apply(op, tuple(operands), attributes).results[0]
     else:
         known = [scalar_constant(operand) for operand in operands]
-    meaning = reference(op)
+    meaning = as_compiled.meaning(op)
     if None not in known and meaning is not None and not op.is_fence:
-        return _folded(op, operands, known, attributes, meaning)
+        with suppress(as_compiled.NotKnown):
+            return _folded(op, operands, known, attributes, meaning)
     return build.active().apply(op, tuple(operands), attributes).results[0]
 
 

@@ -177,11 +177,15 @@ def _coth_sum(x: Value, y: Value, t: Value) -> Value:
         total / high * (_over_argument(both) / _over_argument(large)),
         _decaying(both) / _decaying(large),
     )
-    inner = build.select(
-        build.lt(build.abs(small), 1), 1 / low / _over_argument(small), t / _decaying(small)
-    )
     alike = build.eq(build.lt(p, 0), build.lt(q, 0))
-    return outer * build.select(alike, 1, build.exp(-build.abs(small))) * inner
+    decay = build.select(alike, 1, build.exp(-build.abs(small)))
+    # t comes last, which may be the largest number
+    inner = build.select(
+        build.lt(build.abs(small), 1),
+        decay / low / _over_argument(small),
+        decay / _decaying(small) * t,
+    )
+    return outer * inner
 
 
 class Growth(NamedTuple):

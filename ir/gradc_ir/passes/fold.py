@@ -14,7 +14,7 @@ from gradc_ir.core.sizes import Expr, at_least, product
 from gradc_ir.core.types import Array
 from gradc_ir.errors import GradcError
 from gradc_ir.graphs.rearrange import scalar_constant
-from gradc_ir.interpreter.interpret import reference
+from gradc_ir.interpreter import as_compiled
 from gradc_ir.matching.rewrite import FunctionRule, rewrite
 
 # A fence stays a fence; sources are constants already, or made where they are used. What a function
@@ -24,7 +24,10 @@ _KEPT = frozenset({"constant", "exactly", "external", "fence", "iota", "param"})
 
 @dataclass(frozen=True)
 class FoldConstants:
-    """Evaluates by the reference, hence to the interpreter's bits, nan and infinities included.
+    """Evaluates what IEEE 754 rounds as the interpreter does, nan and infinities included.
+
+    Functions of mathematics are evaluated as compiled code computes them, or stay:
+    :mod:`gradc_ir.interpreter.as_compiled`.
 
     Parameters
     ----------
@@ -48,9 +51,16 @@ class FoldConstants:
     def fold(self, value: Value) -> Value | None:
         """Return the constant that a value is, built in the active builder, or None."""
         node = value.node
-        meaning = reference(node.op)
+        meaning = as_compiled.meaning(node.op)
         if node.op.name in _KEPT or meaning is None:
             return None
+        try:
+            return self._evaluated(value, meaning)
+        except as_compiled.NotKnown:
+            return None
+
+    def _evaluated(self, value: Value, meaning: Callable[..., Any]) -> Value | None:
+        node = value.node
         if node.op.is_elementwise:
             spread = [scalar_constant(operand) for operand in node.operands]
             if None not in spread:

@@ -14,11 +14,15 @@ from gradc_codegen.lower.lowering import RUNNER, Bounds, Lowering
 from gradc_codegen.lower.prologue import bytes_of
 from gradc_codegen.lower.reducing.chunk_tree import join_chunks
 from gradc_codegen.nest.loop_nest import Loop, Tasks
-from gradc_codegen.storage.storage import Plan
+from gradc_codegen.storage.storage import Buffer, Plan
 from gradc_codegen.threads.cut import LEAST_WORK
 from gradc_codegen.threads.pool import RUN
 from gradc_codegen.threads.runner import SHARE, share_text
 from gradc_ir.core.sizes import Size
+from gradc_ir.meaning import reduction
+
+_DIGITS = reduction.GROUP.bit_length() - 1
+_GROUPS = reduction.CHUNK // reduction.GROUP
 
 
 def write_tasks(
@@ -39,7 +43,7 @@ def write_tasks(
     """
     writer, loop = lowering.writer, tasks.loop
     lowering.elements.horizontal.flush()
-    _write_range(*function, tasks)
+    _write_range(*function, tasks, plan.begun.get(loop))
     module = writer.module
     types = [argument.split(" ", 1)[0] for argument in arguments]
     module.functions.append(_entry(name, types, bool(plan.own), len(lowering.runner)))
@@ -51,11 +55,12 @@ def write_tasks(
             place = writer.emit(f"getelementptr i64, ptr {table}, i64 {position}")
             writer.do(f"store {argument}, ptr {place}")
         size, work = writer.size(loop.size), writer.size(tasks.work)
-        given = f"ptr @{name}.task, ptr {table}, i64 {size}, i64 {tasks.unit}, i64 {work}"
+        cut = f"i64 {size}, i64 {tasks.unit}, i64 {tasks.whole}, i64 {work}"
+        given = f"ptr @{name}.task, ptr {table}, {cut}"
         writer.return_unless_ok(run.call(given))
         writer.stack.release(table)
         if loop.reductions:
-            _join(lowering, tasks)
+            _join(lowering, tasks, plan.begun.get(loop))
 
     if isinstance(loop.size, int) and isinstance(tasks.work, int):
         at_once()
@@ -109,21 +114,35 @@ class _Runner:
         return self._writer.emit(f"call i32 @{SHARE}({given}, ptr {self._own}, ptr {RUNNER})")
 
 
-def _write_range(made: Lowering, end: Callable[[list[str], str], None], tasks: Tasks) -> None:
-    """Write the function of a range of iterations."""
+def _write_range(
+    made: Lowering,
+    end: Callable[[list[str], str], None],
+    tasks: Tasks,
+    begun: Buffer | None,
+) -> None:
+    """Write the function of a range of iterations.
+
+    ``begun``: where it tells how many groups of a chunk it has joined, if it makes sums of groups.
+    """
     writer, loop, unit = made.writer, tasks.loop, tasks.unit
     if loop.reductions:
         made.elements.decided |= _lengths(loop)
 
         def chunk(start: str) -> None:
             number = writer.emit(f"lshr exact i64 {start}, {unit.bit_length() - 1}")
-            running = made.begin(loop, number)
+            group = None if begun is None else _Group(made, number)
+            if group is None:
+                running = made.begin(loop, number)
+            else:
+                running = made.begin(loop, group.place, group.is_fresh)
             stop = writer.minimum(writer.add(start, str(unit)), "%last")
             made.turns(loop, running, Bounds(start, stop))
             made.elements.horizontal.flush()
             for reduced in running:
                 made.running.pop(reduced.statement, None)
                 reduced.leave_chunk()
+            if group is not None and begun is not None:
+                group.tell(made.elements.pointer(begun))
 
         writer.loop("%first", "%last", chunk, unit, True, writer.module.keep_plain())
     else:
@@ -131,14 +150,48 @@ def _write_range(made: Lowering, end: Callable[[list[str], str], None], tasks: T
     end(["i64 %first", "i64 %last"], "noinline")
 
 
-def _join(lowering: Lowering, tasks: Tasks) -> None:
+class _Group:
+    """A group of a chunk, in a task.
+
+    Who has begun a chunk joins its groups one after another, as long as they are its own: their
+    sums stay near. Only what others make of the chunk is kept, for the kernel to join.
+
+    Attributes
+    ----------
+    place: the number of the group whose place its sum takes: of a chunk that is begun the first.
+    is_fresh: whether nothing is there yet.
+    """
+
+    def __init__(self, made: Lowering, number: str) -> None:
+        self._writer = writer = made.writer
+        self._number = number
+        self._head = writer.emit(f"and i64 {number}, {-_GROUPS}")
+        first = writer.emit(f"lshr exact i64 %first, {_DIGITS}")
+        self._is_begun = writer.emit(f"icmp uge i64 {self._head}, {first}")
+        self.place = writer.emit(f"select i1 {self._is_begun}, i64 {self._head}, i64 {number}")
+        self.is_fresh = writer.emit(f"icmp eq i64 {self.place}, {number}")
+
+    def tell(self, begun: str) -> None:
+        """Write how many groups are joined, if the task has begun the chunk."""
+        writer = self._writer
+
+        def count() -> None:
+            joined = writer.add(writer.subtract(self._number, self._head), "1")
+            chunk = writer.emit(f"lshr exact i64 {self._head}, {_GROUPS.bit_length() - 1}")
+            writer.store_at("i64", joined, begun, chunk)
+
+        writer.where(self._is_begun, count)
+
+
+def _join(lowering: Lowering, tasks: Tasks, begun: Buffer | None) -> None:
     """Join the sums of chunks, when all tasks are done."""
     loop = tasks.loop
     decided = lowering.elements.decided
     before = dict(decided)
     decided |= _lengths(loop)
     running = lowering.begin(loop)
-    join_chunks(lowering.writer, running, lowering.writer.size(loop.size), tasks.unit)
+    told = None if begun is None else lowering.elements.pointer(begun)
+    join_chunks(lowering.writer, running, lowering.writer.size(loop.size), told)
     lowering.end(running)
     decided.clear()
     decided |= before

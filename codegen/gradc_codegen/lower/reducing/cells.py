@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 from gradc_codegen.lower.addresses import Place
 from gradc_codegen.lower.elements import Elements
@@ -15,6 +16,9 @@ from gradc_ir.meaning import reduction
 
 # As many levels as the tree of chunks has when there are as many elements as an index can count.
 _MOST_LEVELS = 63 - (reduction.CHUNK - 1).bit_length()
+
+# Runs a body at the index of every element of a state.
+Each: TypeAlias = Callable[[Callable[[list[str]], None]], None]
 
 
 class Cell(NamedTuple):
@@ -38,6 +42,7 @@ class Cells:
     chunk_at: of a task the number of the chunk, or the group, at hand: its sum takes the place of
         the total, and where it joins in groups there is no other.
     is_here: whether its loop is written whole in the function at hand.
+    is_fresh: of a task a flag that the sum at hand does not go on from what is in its place.
     """
 
     def __init__(
@@ -48,7 +53,9 @@ class Cells:
         grouped: bool,
         chunk_at: str | None = None,
         is_here: bool = False,
+        is_fresh: str | None = None,
     ) -> None:
+        self.is_fresh = is_fresh
         self._elements = elements
         self._state = state
         self._statement = state.statement
@@ -215,6 +222,28 @@ class Cells:
         if cell.type.startswith("<") and not register.startswith(("%", "splat")):
             register = f"splat ({REGISTER[self._dtype]} {register})"
         self._elements.writer.do(f"store {cell.type} {register}, ptr {cell.pointer}")
+
+    def start(self, each: Each, cell: Callable[[list[str]], Cell], number: str) -> None:
+        """Put what a sum begins with into all cells of a kind, but where it goes on.
+
+        ``each``: the method by which to go through them.
+        """
+        writer, at = self._elements.writer, self._index_of(self._statement)
+
+        def write(own: list[str]) -> None:
+            self.store(cell(own), number)
+
+        def take_up() -> None:
+            assert self._chunk_at is not None
+            self.store(cell(at), self.load(self.sum_of_chunk(self._chunk_at, at)))
+
+        if self.is_fresh is None:
+            each(write)
+        elif self._state.inner or cell(at).place is not None:
+            writer.where(self.is_fresh, lambda: each(write))
+        else:  # it is one, on the stack
+            write(at)
+            writer.where(writer.emit(f"xor i1 {self.is_fresh}, true"), take_up)
 
     def each(self, body: Callable[[list[str]], None]) -> None:
         """Run a body for every element of the state: over the dims inside the reduced loop."""

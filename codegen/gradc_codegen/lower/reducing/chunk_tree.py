@@ -53,26 +53,29 @@ def write_chunks(
         reduced.join_chunk()
 
 
-def join_chunks(writer: Writer, running: Sequence[Running], end: str, unit: int) -> None:
+def join_chunks(
+    writer: Writer, running: Sequence[Running], end: str, begun: str | None = None
+) -> None:
     """Write the joins of the chunks of a loop of length ``end``, whose sums tasks have made.
 
     Parameters
     ----------
     running: the reductions of the loop, all begun.
-    unit: how many elements are in each sum that was made: those of a chunk, or of a group.
+    begun: where sums of groups were made, where it is told of each chunk how many of them its first
+        one has joined already; None where those of chunks were.
     """
     by_tree = [reduced for reduced in running if reduced.grouped and reduced.state.levels != 0]
     in_turn = [reduced for reduced in running if reduced not in by_tree]
     last = _last_chunk(writer, end)
 
     def join(number: str) -> None:
-        if unit == reduction.CHUNK:
+        if begun is None:
             for reduced in in_turn:
                 reduced.join_made(number)
             for reduced in by_tree:
                 reduced.take_chunk(number)
         else:
-            _join_groups(writer, running, end, number)
+            _join_groups(writer, running, end, number, begun)
             for reduced in in_turn:
                 if reduced.grouped:
                     reduced.join_chunk()
@@ -89,20 +92,28 @@ def join_chunks(writer: Writer, running: Sequence[Running], end: str, unit: int)
         reduced.join_chunk()
 
 
-def _join_groups(writer: Writer, running: Sequence[Running], end: str, number: str) -> None:
+def _join_groups(
+    writer: Writer, running: Sequence[Running], end: str, number: str, begun: str
+) -> None:
     """Write the joins of the groups of a chunk, whose sums tasks have made."""
     first = writer.multiply(number, _CHUNK)
     stop = writer.minimum(writer.add(first, _CHUNK), end)
+    length = writer.add(writer.subtract(stop, first), str(reduction.GROUP - 1))
+    groups = writer.emit(f"lshr i64 {length}, {reduction.GROUP.bit_length() - 1}")
+    head = writer.multiply(number, str(reduction.CHUNK // reduction.GROUP))
+    ahead = writer.subtract(writer.load_at("i64", begun, number), "1")
 
-    def join(start: str) -> None:
-        group = writer.emit(f"lshr exact i64 {start}, {reduction.GROUP.bit_length() - 1}")
+    def join(at: str) -> None:
+        is_head = writer.emit(f"icmp eq i64 {at}, 0")
+        joined = writer.emit(f"select i1 {is_head}, i64 0, i64 {ahead}")
+        group = writer.add(writer.add(head, at), joined)
         for reduced in running:
             reduced.join_made(group, to_chunk=reduced.grouped)
 
     for reduced in running:
         if reduced.grouped:
             reduced.begin_chunk()
-    writer.plain_loop(first, stop, join, reduction.GROUP)
+    writer.plain_loop("0", writer.subtract(groups, ahead), join)
 
 
 def _last_chunk(writer: Writer, end: str) -> str:

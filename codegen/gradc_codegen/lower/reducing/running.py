@@ -26,7 +26,7 @@ from gradc_codegen.nest.loop_nest import Loop, Statement
 from gradc_codegen.nest.masks import mask_of
 from gradc_codegen.nest.rare_sums import summands
 from gradc_codegen.nest.strips import goes_on, whole_size
-from gradc_codegen.scalar.lower_scalar import lower_word, multiply_add, select
+from gradc_codegen.scalar.lower_scalar import lower_word, multiply_add, select, without_signs
 from gradc_codegen.storage.storage import Accumulator
 from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.vectors import element, piece, reduced
@@ -67,7 +67,8 @@ class Running:
     elements: access to values.
     state: the planned state.
     index_of: the index of each of the statement's dims outside the loop.
-    chunk_at: of a task the number of the chunk at hand, which is all it joins.
+    chunk_at: of a task the number of the chunk at hand, which is all it joins; ``is_fresh``: a flag
+        that it does not go on from what is there.
     is_here: whether its loop is written whole in the function at hand.
     """
 
@@ -78,13 +79,15 @@ class Running:
         index_of: Callable[[Statement], list[str]],
         chunk_at: str | None = None,
         is_here: bool = False,
+        is_fresh: str | None = None,
     ) -> None:
         self.elements = elements
         self.state = state
         self.statement = state.statement
         self.dtype = self.statement.value.type.dtype
         self._index_of = index_of
-        self.word = _COMBINE[self.statement.node.op.name]
+        node = self.statement.node
+        self.word = without_signs(_COMBINE[node.op.name], node.operands[:1])
         writer = elements.writer
         self.lanes = reduction.lanes(self.dtype.numpy)
         size = whole_size(self.statement.node, self.statement.dims[self.statement.sequential])
@@ -105,7 +108,7 @@ class Running:
         self.partial: str | None = None
         # while a loop joins to a register: its cell
         self._joining: Cell | None = None
-        self.cells = Cells(elements, state, index_of, self.grouped, chunk_at, is_here)
+        self.cells = Cells(elements, state, index_of, self.grouped, chunk_at, is_here, is_fresh)
         self._chunk_at = chunk_at
         # whether so many run at once that around a call too much would go to the stack
         self.is_among_many = False
@@ -145,7 +148,7 @@ class Running:
                 total = writer.at_entry(f"select i1 {empty}, {type_} {zero}, {type_} {start}")
         if self.state.lanes > 1:
             total = writer.spread(total, REGISTER[self.dtype])
-        self.cells.each(lambda own: self.cells.store(self.cells.total(own), total))
+        self.cells.start(self.cells.each, self.cells.total, total)
         if self.state.is_free_along and self.cells.row is not None:
             self.cells.store(self.cells.row, start)
 
@@ -156,10 +159,10 @@ class Running:
         node, start = self.statement.node, identity(self.statement)
         if goes_on(node):
             self.cells.each(self._go_on)
-        elif self.is_short_code:
+        elif self.is_short_code and self.cells.is_fresh is None:
             self._fill("chunk", start, self.count)
         else:
-            self.cells.each_in_scratch(lambda own: self.cells.store(self.cells.chunk(own), start))
+            self.cells.start(self.cells.each_in_scratch, self.cells.chunk, start)
 
     def _go_on(self, own: list[str]) -> None:
         """Write that the chunk goes on from what an operand has at the place of a cell."""
@@ -397,7 +400,7 @@ class Running:
 
     def _reduced(self, row: str, lanes: int) -> str:
         """Return the lanes of a vector joined: partials, or what may be joined in any order."""
-        compares = self.word in ("maximum", "minimum")
+        compares = self.word.startswith(("maximum", "minimum"))
         return reduced(self.elements.writer, row, REGISTER[self.dtype], lanes, self._join, compares)
 
     # -- joins -------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ class CopyCheapValues:
 def _wanted(function: Function, estimate: Estimates) -> dict[Node, tuple[Value, ...]]:
     """Return for each such reader the operands it reads again and again."""
     found: dict[Node, tuple[Value, ...]] = {}
-    recomputed = Recomputed(Choices())
+    recomputed = Recomputed(Choices(), function.nodes)
     for node in function.nodes:
         if node.op.name in _REREADING:
             values = tuple(

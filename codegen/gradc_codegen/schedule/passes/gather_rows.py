@@ -332,6 +332,8 @@ def _has_rows(reading: IndexMap, axis: int) -> bool:
     for index in reading:
         if isinstance(index, Regrouped) and axis in index.dims:
             return False
-        if isinstance(index, Shifted | Windowed) and index.dim == axis:
+        if isinstance(index, Windowed) and index.dim == axis:
+            return False
+        if isinstance(index, Shifted) and any(dim == axis for dim, _ in index.terms):
             return False
     return True

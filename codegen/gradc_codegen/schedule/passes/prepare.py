@@ -13,10 +13,11 @@ from gradc_codegen.schedule.passes.gather_rows import GatherRows
 from gradc_codegen.schedule.passes.sample_contractions import SampleContractions
 from gradc_codegen.schedule.passes.spell_out import OWN_OPS, SpellOut
 from gradc_codegen.schedule.passes.split_windows import SplitWindows
+from gradc_codegen.schedule.passes.view_windows import VIEW, ViewWindows
 from gradc_ir.pipeline import Pass, Pipeline
 
 # The ops that the passes make besides those of the language.
-OPS = {op.name: op for op in (COPY, *OWN_OPS, *STRIP_OPS)}
+OPS = {op.name: op for op in (COPY, VIEW, *OWN_OPS, *STRIP_OPS)}
 
 
 def preparation(
@@ -36,6 +37,7 @@ def preparation(
     passes: tuple[Pass, ...] = (
         SampleContractions(),
         SpellOut(blas),
+        ViewWindows(),
         GatherRows(),  # what BLAS computes is spelled out before, by the sizes of the whole
         SplitWindows(),
         copies,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from gradc_ir.interpreter import composed
 from gradc_ir.meaning import functions
 from gradc_ir.meaning.norms import SCALES
 from gradc_ir.ops import TABLE
-from gradc_ir.ops.linalg import contracted
+from gradc_ir.ops.linalg import condition_of, contracted, parse_spec
 
 _SPELLED_OUT = ("logsumexp", "norm", "solve", *composed.BODIES)
 
@@ -113,7 +113,7 @@ def _is_composite(node: Node, blas: bool) -> bool:
     if node.op.family == "reduce":
         return len(node.attributes["axes"]) > 1
     if name == "contract":
-        return blas or len(contracted(node.attributes["spec"])) > 1
+        return blas or len(contracted(node.attributes["spec"])) > 1 or _is_outer(node)
     if name in ("scatter_set", "scatter_add"):
         return node.operands[2].type.rank > 1
     return False
@@ -138,8 +138,27 @@ def _expand(node: Node, operands: list[Value]) -> Value:
     if node.op.family == "reduce":
         return reduced_in_turn(name, operands[0], node.attributes["axes"])
     if name == "contract":
+        if _is_outer(node):
+            return _outer(node, operands)
         return contracted_in_turn(operands[0], operands[1], node.attributes["spec"])
     return _flatten_scatter(node, operands)
+
+
+def _is_outer(contraction: Node) -> bool:
+    """Whether a contraction sums nothing: its elements are products, which readers may compute."""
+    spec = contraction.attributes["spec"]
+    return not contracted(spec) and condition_of(spec) is None
+
+
+def _outer(contraction: Node, operands: Sequence[Value]) -> Value:
+    *labels, result = parse_spec(contraction.attributes["spec"])
+    shape = contraction.results[0].type.shape
+    factors: list[Value] = []
+    for operand, own in zip(operands, labels):
+        axes = [result.index(label) for label in own]
+        turned = build.transpose(operand, tuple(sorted(range(len(axes)), key=axes.__getitem__)))
+        factors.append(build.broadcast(turned, shape, tuple(sorted(axes))))
+    return build.mul(*factors)
 
 
 def _is_double(x: Value) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import permutations
 
 from gradc.rules.algebra.factors import Product, product, whole
-from gradc.rules.algebra.parts import is_size, parts
+from gradc.rules.algebra.parts import exact_number, is_size, parts
 from gradc.rules.algebra.signs import without_sign
 from gradc.rules.engine import POSITIVE, procedure, stable
+from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant
+from gradc_ir.ranges.knowledge import is_nonnegative
 
 
 @procedure(
@@ -46,6 +49,51 @@ def cancel_repeated_divisor(value: Value) -> Product | None:
 
 
 @procedure(
+    "cancel-power-of-divisor",
+    "mul(power(?x, 3), div(div(?z, power(?x, 4)), power(?x, 4))) => div(div(?z, power(?x, 4)), ?x)",
+    stable,
+    "the derivative of a quotient by a power is 0 * inf at 0 and at infinity, and over- or "
+    "underflows long before; all but one factor of the power cancels",
+    on="mul div: /",
+    domain={"x": POSITIVE},
+    examples=[
+        "mul(power(?x, 3), div(div(?z, power(?x, 4)), power(?x, 4))) => "
+        "div(div(?z, power(?x, 4)), ?x)",
+        "mul(div(div(?z, power(?x, 3)), power(?x, 3)), mul(?x, ?x)) => "
+        "div(div(?z, power(?x, 3)), ?x)",
+        "mul(div(div(?z, power(exp(?x), 2.5)), power(exp(?x), 2.5)), power(exp(?x), 1.5)) => "
+        "div(div(?z, power(exp(?x), 2.5)), exp(?x))",
+    ],
+)
+def cancel_power_of_divisor(value: Value) -> Product | None:
+    """Cancel a power above the line against one that stands twice below it and is one higher."""
+    entire = product(value)
+    for power in dict.fromkeys(entire.below):
+        name, operands = parts(power)
+        exponent = exact_number(operands[1]) if name == "power" else None
+        if exponent is None or exponent < 2 or entire.below.count(power) < 2:
+            continue
+        base = operands[0]
+        if exponent.denominator != 1 and not is_nonnegative(base):
+            continue  # of negative numbers it is none, but at their ends
+        lower = _power_in(entire.above, base, exponent - 1)
+        if lower is not None:
+            return entire.without(whole(*lower, below=(power, power))) * whole(below=(power, base))
+    return None
+
+
+def _power_in(factors: tuple[Value, ...], base: Value, exponent: Fraction) -> list[Value] | None:
+    """Return the factors that are a power of a base: itself, or the base so many times."""
+    if factors.count(base) >= exponent and exponent.denominator == 1:
+        return [base] * int(exponent)
+    for factor in factors:
+        name, operands = parts(factor)
+        if name == "power" and operands[0] is base and exact_number(operands[1]) == exponent:
+            return [factor]
+    return None
+
+
+@procedure(
     "divisor-times-sum-with-quotient",
     "div(div(?z, ?y), add(div(?x, ?y), 1)) => div(?z, add(?x, ?y))",
     stable,
@@ -66,10 +114,18 @@ def divisor_times_sum_with_quotient(value: Value) -> Product | None:
                 continue
             if is_size(below[1]):
                 continue
-            joined = below[0] + below[1]
+            joined = _at_pole(below[0] + below[1], below[1])
             rest = entire.without(whole(below=(total, below[1])))
             return rest * whole(below=(joined,))
     return None
 
 
-RULES = [cancel_repeated_divisor, divisor_times_sum_with_quotient]
+def _at_pole(total: Value, divisor: Value) -> Value:
+    """Return a sum with the sign of a divisor where it is zero, as the quotient by it has there."""
+    if is_nonnegative(divisor):
+        return total
+    is_pole = build.logical_and(build.eq(total, 0.0), build.ne(divisor, 0.0))
+    return build.sloped(build.select(is_pole, 0.0 * divisor, total), total)
+
+
+RULES = [cancel_repeated_divisor, cancel_power_of_divisor, divisor_times_sum_with_quotient]

@@ -143,9 +143,15 @@ def _geometric_sum(entire: Product, like: Value) -> Product | None:
             made = build.select(build.eq(through, through), made, through)
         others = rest.without(line.reciprocal).times(line.coefficient * sign)
         if others.coefficient < 0:
-            made, others = 0.0 - made, others.negated  # a difference that is zero is not -0
+            made, others = _negated(made, x), others.negated
         return whole(made) * others
     return None
+
+
+def _negated(made: Value, x: Value) -> Value:
+    """Return minus a quotient by x: where 1 less a power is zero, it is no zero below that."""
+    is_zero = build.logical_and(build.eq(made, 0.0), build.ne(x, 0.0))
+    return build.sloped(build.select(is_zero, 0.0 / x, -made), -made)
 
 
 def _power_of(value: Value) -> _Power | None:

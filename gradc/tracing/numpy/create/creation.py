@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import index_along
 from gradc.tracing.building.needed import need_number
 from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer, cast, stacked
@@ -145,7 +144,7 @@ def eye(N: Any, M: Any = None, k: int = 0, dtype: Any = None) -> Tracer:
     if rows == columns and k == 0:
         return make(running(), identity(rows, wanted))
     shape = (rows, columns)
-    down, across = index_along(shape, 0), index_along(shape, 1)
+    down, across = build.index_along(shape, 0), build.index_along(shape, 1)
     return make(running(), build.cast(build.eq(down + k, across), wanted))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradc.tracing.building.axes import index_along
 from gradc.tracing.building.call_node import unless_not_asked, with_rules
 from gradc.tracing.core.state import running
 from gradc.tracing.numpy.linalg.factorisations import named
@@ -172,7 +171,7 @@ def _products_before(v: Value, reverse: bool = False) -> Value:
     others = build.broadcast(v, shape, (*range(rank - 1), rank))
     # below the diagonal are the elements before, transposed those after
     ones = build.ones_like(others)
-    row, column = index_along(shape, rank - 1), index_along(shape, rank)
+    row, column = build.index_along(shape, rank - 1), build.index_along(shape, rank)
     kept = build.lt(row, column) if reverse else build.lt(column, row)
     return build.reduce_prod(build.select(kept, others, ones), (rank,))
 
@@ -181,7 +180,7 @@ def _products_between(v: Value) -> Value:
     """Return the matrix of products of the elements strictly between row and column."""
     shape = (*v.type.shape, v.type.shape[-1])
     rank = v.type.rank
-    row, column = index_along(shape, rank - 1), index_along(shape, rank)
+    row, column = build.index_along(shape, rank - 1), build.index_along(shape, rank)
     # element k of row i multiplies the product so far by v[k - 1], from k = i + 2 on
     before = _shifted(v)
     steps = build.select(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import index_along, position
+from gradc.tracing.building.axes import position
 from gradc.tracing.building.by_name import array, number, numpy
 from gradc.tracing.core.promote import supported
 from gradc.tracing.core.source import shape_error
@@ -29,7 +29,7 @@ from gradc_ir.core.types import DType
 def _below(rows: Size, columns: Size, k: int) -> Value:
     """Return where an element of a matrix is on or below the k-th diagonal."""
     shape = (rows, columns)
-    down, across = index_along(shape, 0), index_along(shape, 1)
+    down, across = build.index_along(shape, 0), build.index_along(shape, 1)
     return build.le(across, down + k)
 
 
@@ -143,7 +143,7 @@ def diag(v: Any, k: int = 0) -> Any:
     shape = (size, size)
     # every row holds the diagonal's elements in their columns; the mask keeps one in each
     row = build.pad(value, (max(offset, 0),), (size,), (1,))
-    down, across = index_along(shape, 0), index_along(shape, 1)
+    down, across = build.index_along(shape, 0), build.index_along(shape, 1)
     rows = build.broadcast(row, shape, (1,))
     return make(running(), build.select(build.eq(down + offset, across), rows, 0))
 

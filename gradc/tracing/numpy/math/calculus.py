@@ -12,7 +12,6 @@ import numpy as np
 
 from gradc.tracing.building.axes import (
     along,
-    index_along,
     one_axis,
     position,
     positions,
@@ -188,17 +187,14 @@ def _correlated(x: Any, y: Any, mode: str, name: str) -> Any:
         add = _of_windows if mode == "valid" else _of_parts
         return make(running(), add(parts, count))
     windows = (count, width)
-    index = index_along(windows, 0) + index_along(windows, 1)
+    places = build.index_along(windows, 0) + build.index_along(windows, 1)
     if mode == "valid":
-        value = contracted(build.gather(left, (index,), (0,)), right, "ab", "b", "a")
+        value = contracted(build.gather(left, (places,), (0,)), right, "ab", "b", "a")
         return make(running(), value)
-    index = index - build.broadcast_to(build.size_value(before), windows)
-    last = build.broadcast_to(build.size_value(size - 1), windows)
-    inside = build.logical_and(build.ge(index, 0), build.le(index, last))
     # what lies outside is no zero to be multiplied by an infinity, but no term at all
-    near = build.minimum(build.maximum(index, 0), last)
-    terms = build.gather(left, (near,), (0,)) * build.broadcast(right, windows, (1,))
-    terms = build.select(inside, terms, build.zeros_like(terms))
+    terms = contracted(left, right, "a", "b", "ab")
+    terms = build.pad(terms, (before, 0), (count + width - 1, width), (1, 1))
+    terms = build.gather(terms, (places, build.index_along(windows, 1)), (0, 1))
     return make(running(), build.reduce_sum(terms, (1,)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from gradc.tracing.building.axes import truth
 from gradc.tracing.building.elementwise import Elementwise, elementwise
+from gradc.tracing.building.of_known import call_known
 from gradc.tracing.core.as_tracer import lists_as_tracers
 from gradc.tracing.core.source import dtype_error
 from gradc.tracing.numpy.math.number_parts import INFINITY, logaddexp2, whole
@@ -21,15 +23,21 @@ from gradc_ir.core.types import DType
 RULES: dict[str, Elementwise] = {}
 
 
-def ufunc(op: Callable[..., Value], *names: str, value_only: bool = False) -> None:
-    """Have an op on values of one shape and dtype record the ufunc of these names."""
-    rule = Elementwise(names[0], getattr(np, names[0]), op)
+def ufunc(
+    op: Callable[..., Value], *names: str, value_only: bool = False, is_function: bool = False
+) -> None:
+    """Have an op on values of one shape and dtype record the ufunc of these names.
+
+    ``is_function``: it is a function of mathematics, which IEEE 754 does not round.
+    """
+    rule = Elementwise(names[0], getattr(np, names[0]), op, is_function)
     RULES.update(dict.fromkeys(names, rule))
 
     def record(*operands: Any) -> Any:
         return elementwise(rule, lists_as_tracers(operands))
 
-    numpy_function(*names, value_only=value_only)(record)
+    known = functools.partial(call_known, rule) if is_function else None
+    numpy_function(*names, value_only=value_only, known=known)(record)
 
 
 def _logical(op: Callable[[Value, Value], Value]) -> Callable[[Value, Value], Value]:
@@ -133,30 +141,32 @@ def _square(x: Value) -> Value:
 
 
 # ops that are called as the ufunc is
-for _name in (
-    "floor_divide", "sign", "exp2", "sqrt", "exp", "expm1", "log", "log1p", "log2", "log10",
-    "logaddexp", "sin", "cos", "tan", "sinh", "cosh", "tanh", "cbrt", "maximum", "minimum",
-):  # fmt: skip
+for _name in ("floor_divide", "sign", "sqrt", "maximum", "minimum"):
     ufunc(getattr(build, _name), _name, value_only=_name == "floor_divide")
+for _name in (
+    "exp2", "exp", "expm1", "log", "log1p", "log2", "log10", "logaddexp", "sin", "cos", "tan",
+    "sinh", "cosh", "tanh", "cbrt",
+):  # fmt: skip
+    ufunc(getattr(build, _name), _name, is_function=True)
 # those to which NumPy 2 gave a short name
 for _name in ("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2"):
-    ufunc(getattr(build, _name), _name, _name.replace("arc", "a"))
+    ufunc(getattr(build, _name), _name, _name.replace("arc", "a"), is_function=True)
 
 ufunc(_on_bool(build.add, build.logical_or), "add")
 ufunc(build.sub, "subtract")
 ufunc(_on_bool(build.mul, build.logical_and), "multiply")
 ufunc(build.div, "divide", "true_divide")
 ufunc(build.remainder, "remainder", "mod")
-ufunc(_power, "power", "pow")
-ufunc(_power, "float_power")
+ufunc(_power, "power", "pow", is_function=True)
+ufunc(_power, "float_power", is_function=True)
 ufunc(build.neg, "negative")
 ufunc(lambda x: x, "positive")
 ufunc(_absolute, "absolute", "abs")
 ufunc(build.abs, "fabs")
 ufunc(_square, "square")
-ufunc(_hypot, "hypot")
+ufunc(_hypot, "hypot", is_function=True)
 ufunc(_reciprocal, "reciprocal")
-ufunc(logaddexp2, "logaddexp2")
+ufunc(logaddexp2, "logaddexp2", is_function=True)
 ufunc(_ignoring_nan(build.maximum), "fmax")
 ufunc(_ignoring_nan(build.minimum), "fmin")
 ufunc(_copysign, "copysign")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import along, index_along, truth
+from gradc.tracing.building.axes import along, truth
 from gradc.tracing.building.by_name import array, numpy
 from gradc.tracing.building.decided import known_mask
 from gradc.tracing.core.selection import Selection
@@ -15,6 +15,7 @@ from gradc.tracing.core.state import running
 from gradc.tracing.core.tracer import make, make_known, read
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
+from gradc_ir import build
 
 
 @numpy_function("nonzero", value_only=True)
@@ -29,7 +30,7 @@ def nonzero(a: Any) -> tuple[Any, ...]:
         return tuple(make_known(places) for places in np.nonzero(known))
     found = []
     for axis in range(x.ndim):
-        part = Selection(make(running(), index_along(x.type.shape, axis)), mask, 0)
+        part = Selection(make(running(), build.index_along(x.type.shape, axis)), mask, 0)
         part.position = axis
         found.append(part)
     return tuple(found)

@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from gradc.tracing.building.axes import each, index_along, position, with_size
+from gradc.tracing.building.axes import each, position, with_size
 from gradc.tracing.building.by_name import array, number
 from gradc.tracing.core.source import shape_error
+from gradc.tracing.core.symbolic_size import leaves_below
 from gradc.tracing.core.tracer import Tracer, make_view, shape_of
 from gradc.tracing.core.views import View
 from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 from gradc_ir.core.graph import Value
+from gradc_ir.core.sizes import at_least
 from gradc_ir.core.types import Array
 
 
@@ -36,7 +38,7 @@ class Sliding(View):
         """Return the view's elements."""
         count = base.type.shape[self.axis] - self.length + 1
         both = (count, self.length)
-        index = index_along(both, 0) + index_along(both, 1)
+        index = build.index_along(both, 0) + build.index_along(both, 1)
         found = build.gather(base, [index], (self.axis,))
         # what is indexed comes first: back to its axis, and to the end
         others = list(range(2, base.type.rank + 1))
@@ -70,9 +72,10 @@ def sliding_window_view(
 
 
 def _slide(x: Tracer, length: int, axis: int, name: str) -> Tracer:
-    shape = shape_of(x)
-    size = number(shape[axis], f"the axis {axis} of {name}")
-    if not 0 <= length <= size:
-        raise shape_error(f"{name}: a window of {length} does not fit an axis of {size}")
+    size = x.type.shape[axis]
+    if length < 0 or not (at_least(size, length) or leaves_below(size, length)):
+        size = number(shape_of(x)[axis], f"the axis {axis} of {name}")
+        if not 0 <= length <= size:
+            raise shape_error(f"{name}: a window of {length} does not fit an axis of {size}")
     wanted = with_size(x.type.shape, axis, size - length + 1)
     return make_view(x, Sliding(axis, length), (*wanted, length))
