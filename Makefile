@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic bench-sympy gradbench measure accuracy rules-audit gate docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets demo-scale bench-scale bench-size bench-threads races
+.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic bench-sympy gradbench measure accuracy rules-audit gate gate-points docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets demo-scale bench-scale bench-size bench-threads races
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -113,6 +113,9 @@ rules-audit: $(VENV)/.test ## which cases of accuracy need which stable rule: le
 
 gate: $(VENV)/.test ## pairs of rules that meet at special values, for hours; ARGS="--part 3/100" for some
 	$(BIN)/python tools/gate.py --cache .gate $(ARGS)
+
+gate-points: $(VENV)/.test ## every rule alone at all special values, not at some: ten minutes
+	$(BIN)/python -m tools.gate_points --cache .gate $(ARGS)
 
 docs: $(VENV)/.test ## write the generated pages of docs/, then run every example of the docs
 	$(BIN)/python tools/write_tables.py
