@@ -132,7 +132,7 @@ class Loop(_Chooser):
             if None in left or not is_worth_rolling(count - first, 10**9):
                 yield from self._by_python(iterator, count - first)
                 return
-            each, nodes = -(-nodes.since() // more), Nodes(running())
+            each, nodes = nodes.since() // more, Nodes(running())
         if self.site.handles or self.site.handled is not None:
             # which steps raise what is handled is known while tracing, as an index is
             note_unrolled(self.site, f"{count} steps", "errors in it may be handled by a try")
