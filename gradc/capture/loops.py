@@ -52,6 +52,8 @@ class _Chooser(Driver):
 # After so many steps it is tried once more to record a loop that has many more of them.
 _LATER = (6, 18)
 _MANY_STEPS = 50
+# It is asked again whether that is good where steps cost so many times what the first one did.
+_MUCH_MORE = 4
 
 
 def _are_as_before(items: Items, before: Before) -> bool:
@@ -121,8 +123,9 @@ class Loop(_Chooser):
         left = [truth(flag) for flag in self.flags]
         if True in left or count == 1:
             return
+        least = _MUCH_MORE * each
         while None not in left and not is_worth_rolling(count - first + 1, each):
-            # the first steps of a loop may have less to do than the others, as of a triangle
+            # the first steps of a loop may do next to nothing, as of a triangle
             more = min(first, count - first)
             yield from self._steps_by_python(iterator, more)
             first += more
@@ -132,7 +135,8 @@ class Loop(_Chooser):
             if None in left or not is_worth_rolling(count - first, 10**9):
                 yield from self._by_python(iterator, count - first)
                 return
-            each, nodes = nodes.since() // more, Nodes(running())
+            now, nodes = nodes.since() // more, Nodes(running())
+            each = now if now > least else 0
         if self.site.handles or self.site.handled is not None:
             # which steps raise what is handled is known while tracing, as an index is
             note_unrolled(self.site, f"{count} steps", "errors in it may be handled by a try")
