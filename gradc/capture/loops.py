@@ -52,11 +52,8 @@ class _Chooser(Driver):
 # After so many steps it is tried once more to record a loop that has many more of them.
 _LATER = (6, 18)
 _MANY_STEPS = 50
-
-
-def _steps_before(last: int) -> int:
-    """Return how many steps were run when one of the later attempts begins to wait."""
-    return max((each for each in _LATER if each < last), default=1)
+# It is asked again whether that is good where steps cost so many times what the first one did.
+_MUCH_MORE = 4
 
 
 def _are_as_before(items: Items, before: Before) -> bool:
@@ -122,32 +119,48 @@ class Loop(_Chooser):
         iterator = iter(self._iterable)
         nodes = Nodes(running())
         yield from self._step(iterator)
-        each = nodes.since()
+        each, first = nodes.since(), 1
         left = [truth(flag) for flag in self.flags]
         if True in left or count == 1:
             return
-        if None not in left and not is_worth_rolling(count, each):
-            yield from self._by_python(iterator, count - 1)
-            return
+        least = _MUCH_MORE * each
+        while None not in left and not is_worth_rolling(count - first + 1, each):
+            # the first steps of a loop may do next to nothing, as of a triangle
+            more = min(first, count - first)
+            yield from self._steps_by_python(iterator, more)
+            first += more
+            left = [truth(flag) for flag in self.flags]
+            if True in left or first == count:
+                return
+            if None in left or not is_worth_rolling(count - first, 10**9):
+                yield from self._by_python(iterator, count - first)
+                return
+            now, nodes = nodes.since() // more, Nodes(running())
+            each = now if now > least else 0
         if self.site.handles or self.site.handled is not None:
             # which steps raise what is handled is known while tracing, as an index is
             note_unrolled(self.site, f"{count} steps", "errors in it may be handled by a try")
-            yield from self._by_python(iterator, count - 1)
+            yield from self._by_python(iterator, count - first)
             return
         is_steady = _are_as_before(items, before)
         after = Before(self.frame, self.site, self.gone(), earlier=before)
-        found = yield from self._attempt(before, items, 0, after)
+        found = NotUniform("it changes the list that it goes through")
+        if first == 1:
+            found = yield from self._attempt(before, items, 0, after)
         if isinstance(found, NotUniform) and is_steady:
-            found = yield from self._attempt(after, items, 1, None)
+            found = yield from self._attempt(after, items, first, None)
         if not isinstance(found, NotUniform):
             return
         self._return_to(after)
         given: dict[str, Any] | None = after.variables
         for last in _LATER if None not in left else ():
+            if last <= first:
+                continue
             if count < _MANY_STEPS + last:
                 break
             # it may be the first steps alone that are not like the others, as of a window
-            yield from self._steps_by_python(iterator, last - _steps_before(last))
+            yield from self._steps_by_python(iterator, last - first)
+            first = last
             left = [truth(flag) for flag in self.flags]
             given = None
             if True in left or None in left or not _are_as_before(items, before):
@@ -159,7 +172,7 @@ class Loop(_Chooser):
             self._return_to(after)
             given = after.variables
         note_unrolled(self.site, f"{count} steps", found)
-        yield from self._by_python(iterator, count - 1, given)
+        yield from self._by_python(iterator, count - first, given)
 
     def _return_to(self, state: Before) -> None:
         """Have everything be what it was before an attempt that failed."""

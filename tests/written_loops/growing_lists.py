@@ -73,6 +73,62 @@ def every_second_of_the_last(x, v):
 
 
 @program
+def by_numbers_of_steps(x, v):
+    """An index that moves with the steps means the same last element in all of them."""
+    values, pairs = [1.0, x], [x, v[0], v[1]]
+    for k in range(2, 60):
+        values.append(0.5 * values[k - 1] + 0.4 * values[k - 2])
+        pairs.append(0.3 * pairs[2 * k - 2] + values[k])
+        pairs.append(np.sin(pairs[2 * k - 1] + pairs[-3]))
+    return sum(values) + sum(pairs[3::7])
+
+
+@program
+def by_numbers_of_steps_around(x, v):
+    """The index is of the step of a loop around the one that reads."""
+    values = [v[0], x]
+    for k in range(40):
+        z = 0.0
+        for m in range(12):
+            z = z * 0.5 + np.sin(z + values[k + 1] * values[k] + 0.01 * m)
+        values.append(np.tanh(z))
+    return sum(values)
+
+
+@program
+def numbers_of_steps_that_wrap(x, v):
+    """The first steps count from the end, and the others from the beginning."""
+    values = [1.0, x]
+    for k in range(60):
+        values.append(0.5 * values[k - 1] + 0.4 * values[k - 2])
+    return sum(values)
+
+
+@program
+def halves_of_numbers_of_steps(x, v):
+    """The index moves less often than the list grows."""
+    values = [x]
+    for k in range(1, 40):
+        values.append(0.9 * values[k // 2] + 0.1 * values[k - 1])
+    return sum(values)
+
+
+@program
+def rows_of_a_table(x, v):
+    """A row of a table of dynamic programming, made by appending, beside the row before."""
+    costs = (x, v[0], v[3])
+    before = [costs[0] * j for j in range(40)]
+    for i in range(1, 30):
+        row = [costs[1] * i]
+        for j in range(1, 40):
+            same = (i * j) % 3 == 1
+            last = before[j - 1] + (0.0 if same else costs[2])
+            row.append(min(before[j] + costs[1], row[j - 1] + costs[0], last))
+        before = row
+    return before[-1]
+
+
+@program
 def slices_of_arrays_from_the_end(x, v):
     """What counts from the end of an array is the array's own."""
     a = np.append(v, x)

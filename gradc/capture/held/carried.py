@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradc.capture.held.fence import Fence
+from gradc.capture.held.fence import Fence, Growth
 from gradc.capture.held.heap import (
     ABSENT,
     Held,
@@ -30,7 +30,7 @@ from gradc.capture.held.uniform import NotUniform
 from gradc.control.leaf_types import LeafType
 from gradc.tracing import Tracer
 from gradc.tracing.checks.checks import Failure, Key, blank, failure_in
-from gradc.tracing.core.state import running
+from gradc.tracing.core.state import Trace, running
 from gradc.tracing.core.tracer import MAY_BE, make, read, root
 from gradc.tracing.rewriting.site import Site
 from gradc_ir.core.graph import Value
@@ -92,7 +92,7 @@ class Carries:
         for name, slot in self.variables.items():
             self._variables[name] = values[id(slot)]
         self._variables.update(dict.fromkeys(self.dropped, ABSENT))
-        self._place(values)
+        self._place(values, recording.trace)
         self._given = [
             Held(each, slot.path, parts_of(each))
             for slot in self.slots
@@ -108,7 +108,7 @@ class Carries:
             recording.trace.failure = Failure(code, values_of_failure)  # type: ignore[arg-type]
         return self._variables
 
-    def _place(self, values: dict[int, Any]) -> None:
+    def _place(self, values: dict[int, Any], trace: Trace) -> None:
         held = self.before.heap.held
         self._started = {}
         for (owner, key), slot in self.parts.items():
@@ -117,7 +117,8 @@ class Carries:
         for owner, grown in self.grown.items():
             contents = list(self._started.get(owner, grown.held.parts).values())
             tail = contents[len(contents) - grown.tail :]
-            self._started[owner] = dict(enumerate([Fence(grown.held.path), *tail]))
+            growth = Growth(trace, len(grown.held.parts), len(grown.added), grown.tail)
+            self._started[owner] = dict(enumerate([Fence(grown.held.path, growth), *tail]))
         for owner, parts in self._started.items():
             set_parts(held[owner].thing, parts)
 

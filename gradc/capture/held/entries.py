@@ -38,8 +38,7 @@ class Entries:
     def __getitem__(self, index: Any) -> Any:
         first = self._container[0] if self._container else None
         if type(first) is Fence:
-            first.keep_out(index, len(self._container) - 1)
-            return self._container[index]
+            return self._container[first.among_the_last(index, len(self._container) - 1)]
         leaf_type = self._type(index)
         if leaf_type is None:
             return self._container[index]

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from gradc.tracing.rewriting.names import is_from_the_end
+from gradc.tracing.rewriting.names import is_constant_index, is_from_the_end
 
 # The name of the runtime among the globals of rewritten code.
 RUNTIME = "__gradc_capture__"
@@ -109,13 +109,6 @@ class Expressions(ast.NodeTransformer):
         rest = [_thunk(self.visit(part)) for part in parts]
         mark = self._mark(node)
         return at(runtime("chain", names, self.visit(node.left), *rest, mark), node)
-
-
-def is_constant_index(index: ast.expr) -> bool:
-    """Whether an index has nothing to do with what a program computes, or is none of a list."""
-    if isinstance(index, ast.UnaryOp):
-        index = index.operand
-    return isinstance(index, ast.Constant | ast.Slice | ast.Tuple)
 
 
 def _thunk(value: ast.expr) -> ast.Lambda:

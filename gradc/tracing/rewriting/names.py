@@ -78,7 +78,7 @@ def mentions(block: Iterable[ast.AST]) -> Counter[str]:
 def appended_only(block: Sequence[ast.AST]) -> frozenset[str]:
     """Return the names of which a block does nothing but append, and read the last elements.
 
-    That is ``x.append(…)``, ``x[-1]``, ``x[-3:]``.
+    That is ``x.append(…)``, ``x[-1]``, ``x[-3:]``, or ``x[k - 1]``, which may be one of these.
     """
     allowed: Counter[str] = Counter()
     every: Counter[str] = Counter()
@@ -96,7 +96,7 @@ def appended_only(block: Sequence[ast.AST]) -> frozenset[str]:
                 value=ast.Name(id=name),
                 slice=index,
                 ctx=ast.Load(),
-            ) if is_from_the_end(index):
+            ) if is_from_the_end(index) or not is_constant_index(index):
                 allowed[name] += 1
             case ast.Name(id=name):
                 every[name] += 1
@@ -113,6 +113,13 @@ def is_from_the_end(index: ast.expr) -> bool:
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int())):
             return True
     return False
+
+
+def is_constant_index(index: ast.expr) -> bool:
+    """Whether an index has nothing to do with what a program computes, or is none of a list."""
+    if isinstance(index, ast.UnaryOp):
+        index = index.operand
+    return isinstance(index, ast.Constant | ast.Slice | ast.Tuple)
 
 
 def indexed(block: Iterable[ast.AST]) -> frozenset[str]:
