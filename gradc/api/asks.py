@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from gradc.runtime.prepared import Prepared
 from gradc.runtime.quick_call import Call, Door, Learner, quick_call, weak_owner
+from gradc_ir.forks import loading
 
 _Shown = TypeVar("_Shown")
 
@@ -96,7 +97,8 @@ class asks(_Member[_Shown]):
         instance._learners[self._name] = call[1]
 
         def bind(*args: Any, **kwargs: Any) -> BoundCall[Any]:
-            from gradc.runtime.bound_call import BoundCall  # few calls are bound
+            with loading:  # few calls are bound
+                from gradc.runtime.bound_call import BoundCall
 
             return BoundCall(there(), functools.partial(_prepared, self._name), args, kwargs)
 

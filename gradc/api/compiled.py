@@ -60,6 +60,7 @@ from gradc.runtime.quick_call import UNTOLD, Call, CalledByAttribute, Learner, q
 from gradc.runtime.specialize import Signature, Specialization
 from gradc.traceback import boundary
 from gradc.tracing.captured.top import is_tracing
+from gradc_ir.forks import loading
 
 if TYPE_CHECKING:
     from gradc.runtime.bound_call import BoundCall
@@ -148,7 +149,8 @@ class Compiled(
         at each call; one of another size then is a ShapeError. With ``out=`` the results go there.
         ``f.value_and_grad.bind`` and its like do the same for derivatives.
         """
-        from gradc.runtime.bound_call import BoundCall  # few calls are bound
+        with loading:  # few calls are bound
+            from gradc.runtime.bound_call import BoundCall
 
         return BoundCall(self, Compiled._valued, args, kwargs)
 
@@ -263,7 +265,8 @@ class Compiled(
         if is_tracing():
             found: Any = nested_transforms.linearize(self, args)
             return found
-        from gradc.runtime.pullback import Linearized  # few ask for half a derivative
+        with loading:  # few ask for half a derivative
+            from gradc.runtime.pullback import Linearized
 
         bound, made, answer, prepared = self._prepared(
             Derivation("linearize", None), args, {}, call
@@ -388,7 +391,8 @@ class Compiled(
             form, args, wrt = self._by_variables(args, asked.wrt)
             found = form.pulled(asked._replace(wrt=wrt), args, kwargs, call)
             return found._replace(is_quick=False)
-        from gradc.runtime.pullback import Pullback  # few ask for half a derivative
+        with loading:  # few ask for half a derivative
+            from gradc.runtime.pullback import Pullback
 
         _, made, answer, prepared = self._prepared(asked, args, kwargs, call)
         return Pullback(made.executables[1], answer).after(prepared)

@@ -121,7 +121,10 @@ class Loop(_Chooser):
         yield from self._step(iterator)
         each, first = nodes.since(), 1
         left = [truth(flag) for flag in self.flags]
-        if True in left or count == 1:
+        if True in left:
+            return
+        if count == 1:
+            yield from self._grown(iterator, items, before)
             return
         least = _MUCH_MORE * each
         while None not in left and not is_worth_rolling(count - first + 1, each):
@@ -130,7 +133,10 @@ class Loop(_Chooser):
             yield from self._steps_by_python(iterator, more)
             first += more
             left = [truth(flag) for flag in self.flags]
-            if True in left or first == count:
+            if True in left:
+                return
+            if first == count:
+                yield from self._grown(iterator, items, before)
                 return
             if None in left or not is_worth_rolling(count - first, 10**9):
                 yield from self._by_python(iterator, count - first)
@@ -180,6 +186,11 @@ class Loop(_Chooser):
         self.give(state.variables)
         # those of the attempts are of no trace any more
         self.flags = tuple(state.variables[name] for name in self.site.leaving)
+
+    def _grown(self, iterator: Iterator[Any], items: Items, before: Before) -> Iterator[None]:
+        """Run the steps for what was added, on the way, to the list that is gone through."""
+        if not _are_as_before(items, before):
+            yield from self._by_python(iterator, None)
 
     def _steps_by_python(self, iterator: Iterator[Any], count: int) -> Iterator[None]:
         """Run some steps as Python does, until one may leave the loop."""

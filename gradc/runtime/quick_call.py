@@ -14,6 +14,7 @@ from gradc_codegen.calls import cells
 from gradc_codegen.calls.called_object import base, take_code
 from gradc_codegen.calls.door import Plans, door
 from gradc_ir.classes.named import NamedTuple
+from gradc_ir.forks import loading
 
 _Owner = TypeVar("_Owner")
 
@@ -76,7 +77,8 @@ class Learner:
         """Make a plan of a call at once, where there is one."""
         if not self.plans.are_taken or not prepared.is_quick:
             return
-        from gradc.runtime.fast_path import plan_of  # a first call may be the only one
+        with loading:  # a first call may be the only one
+            from gradc.runtime.fast_path import plan_of
 
         plan = plan_of(call.args, call.given, prepared, call.version)
         if plan is not None:

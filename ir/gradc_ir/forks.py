@@ -71,6 +71,11 @@ def hold_across_forks(lock: Lock, depth: Depth) -> None:
         _locks[lock] = depth
 
 
+# Taken around an import that a call makes: the lock of a module that a thread is loading would be
+# held in a child for ever.
+loading = lock_across_forks(Depth.LOADING)
+
+
 def give_way() -> None:
     """Wait while another thread is about to fork; called where a thread has none of the locks.
 

@@ -100,10 +100,8 @@ def _along_diagonals(nodes: Sequence[Node]) -> set[Value]:
     found: set[Value] = set()
     for node in reversed(nodes):
         if node.op.name == "view":
-            count = node.results[0].type.rank
-            steps = node.attributes["steps"]
-            rows = [steps[i : i + count] for i in range(0, len(steps), count)]
-            is_diagonal = any(count - row.count(0) > 1 for row in rows)
+            (own,) = index_maps(node)
+            is_diagonal = any(isinstance(at, Shifted) and len(at.terms) > 1 for at in own)
         else:
             is_moved = node.op.is_elementwise or node.op.name == "pad"
             is_diagonal = is_moved and node.results[0] in found
