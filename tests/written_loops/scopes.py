@@ -312,6 +312,16 @@ def list_grows_while_visited(x, v):
 
 
 @program
+def list_of_one_grows_while_visited(x, v):
+    """So has a list of one element."""
+    items = [x]
+    for item in items:
+        if len(items) < 4:
+            items.append(item * 2)
+    return sum(items)
+
+
+@program
 def range_variable_reassigned(x, v):
     """Assigning to the loop's variable does not change what comes next."""
     seen = 0.0

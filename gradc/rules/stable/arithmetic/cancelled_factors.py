@@ -9,7 +9,6 @@ from gradc.rules.algebra.factors import Product, product, whole
 from gradc.rules.algebra.parts import exact_number, is_size, parts
 from gradc.rules.algebra.signs import without_sign
 from gradc.rules.engine import POSITIVE, procedure, stable
-from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.ranges.knowledge import is_nonnegative
@@ -114,18 +113,9 @@ def divisor_times_sum_with_quotient(value: Value) -> Product | None:
                 continue
             if is_size(below[1]):
                 continue
-            joined = _at_pole(below[0] + below[1], below[1])
             rest = entire.without(whole(below=(total, below[1])))
-            return rest * whole(below=(joined,))
+            return rest * whole(below=(below[0] + below[1],))
     return None
-
-
-def _at_pole(total: Value, divisor: Value) -> Value:
-    """Return a sum with the sign of a divisor where it is zero, as the quotient by it has there."""
-    if is_nonnegative(divisor):
-        return total
-    is_pole = build.logical_and(build.eq(total, 0.0), build.ne(divisor, 0.0))
-    return build.sloped(build.select(is_pole, 0.0 * divisor, total), total)
 
 
 RULES = [cancel_repeated_divisor, cancel_power_of_divisor, divisor_times_sum_with_quotient]
