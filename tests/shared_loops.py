@@ -55,6 +55,7 @@ _NUMBERS: Mapping[str, frozenset[str]] = {
     "gmm": frozenset("d"),
     "last_state": frozenset("n"),
     "lstm": frozenset({"l", "c", "width"}),
+    "windows": frozenset("n"),  # as many as a window has are needed
 }
 
 

@@ -9,10 +9,12 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from benchmarks.rows.row import Array, Row, Sizes
 
+_LENGTH = 64
+
 
 def windows(x: Any, weights: Any) -> Any:
     """Return the sum of the curve of all windows times weights."""
-    return np.sum(np.tanh(sliding_window_view(x, len(weights)) @ weights))
+    return np.sum(np.tanh(sliding_window_view(x, _LENGTH) @ weights))
 
 
 def by_hand(x: Array, weights: Array) -> tuple[Any, ...]:
@@ -24,16 +26,16 @@ def by_hand(x: Array, weights: Array) -> tuple[Any, ...]:
 
 def data(random: np.random.Generator, sizes: Sizes) -> tuple[Array, ...]:
     """Return a signal and weights."""
-    return random.normal(size=sizes["n"]), random.normal(size=sizes["k"]) / np.sqrt(sizes["k"])
+    return random.normal(size=sizes["n"]), random.normal(size=_LENGTH) / 8
 
 
 ROW = Row(
     name="windows",
     function=windows,
     wrt=(0, 1),
-    sizes=({"n": 20000, "k": 64},),
-    tiny={"n": 9, "k": 3},
+    sizes=({"n": 20000},),
+    tiny={"n": 70},
     data=data,
-    flops=lambda sizes: 6.0 * sizes["n"] * sizes["k"],
+    flops=lambda sizes: 6.0 * _LENGTH * sizes["n"],
     by_hand=by_hand,
 )
