@@ -291,7 +291,9 @@ def test_code_without_loops_gets_less_effort() -> None:
     assert effort([text]) == SHORT
     assert effort([text, "\n" * 5_000]) == STRAIGHT
     assert effort([text, strided(1)]) == USUAL
-    assert effort([text, strided(1), "\n" * 9_000]) == LARGE  # what is long is beside the loop
+    assert effort([text, strided(1) + "\n" * 9_000]) == LARGE  # what is long is beside the loop
+    kernels = [strided(1) + "\n" * 3_000] * 4
+    assert effort([text, *kernels]).pipeline == USUAL.pipeline  # none of many is long
     rare = strided(1).replace("define double @f(", "define internal double @rare(")
     assert effort([text + rare.replace(") {", ") noinline cold {")]) == SHORT
 

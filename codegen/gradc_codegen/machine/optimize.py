@@ -152,23 +152,22 @@ def effort(
     marked = any(AS_WRITTEN in text for text in texts)
     if level is not None and level != "math":
         return replace(_BY_LEVEL[level], marked=marked)
-    every = _lines(texts)
+    longest = max(text.count("\n") for text in texts)
     if marked:
         texts = [_MARKED.sub("", text) for text in texts]
-    return replace(_usual_effort(texts, every), marked=marked)
+    return replace(_usual_effort(texts, longest), marked=marked)
 
 
-def _lines(texts: Sequence[str]) -> int:
-    return sum(text.count("\n") for text in texts)
+def _usual_effort(texts: Sequence[str], longest: int) -> Effort:
+    """Return the effort for texts without marked functions.
 
-
-def _usual_effort(texts: Sequence[str], every: int) -> Effort:
-    """Return the effort for texts without marked functions; ``every``: lines with these."""
-    lines = _lines(texts)
+    ``longest``: the lines with these of the longest one. Many kernels of one object are long, too.
+    """
+    lines = sum(text.count("\n") for text in texts)
     loops = sum(len(_INDEX.findall(_COLD.sub("", text))) for text in texts)
     if lines > _HUGE_MODULE:
         return HUGE
-    if loops and every > _LONG_WITH_LOOPS:
+    if loops and longest > _LONG_WITH_LOOPS:
         return LARGE
     if lines > _LARGE_MODULE:
         return LONG
