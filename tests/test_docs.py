@@ -80,6 +80,7 @@ def rules_as_they_were() -> Iterator[None]:
 def test_document(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(linecache, "cache", {})  # lines of its files are of no other test
     document = path.read_text(encoding="utf-8")
     namespace: dict[str, object] = {"__name__": path.stem}
     for block, following in pairwise([*blocks_of(document), END]):
