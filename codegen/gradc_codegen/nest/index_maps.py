@@ -6,7 +6,7 @@ says for each axis of an operand at which index it is read, as a function of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import TypeAlias
 
@@ -16,12 +16,15 @@ from gradc_ir.core.sizes import Size, product
 from gradc_ir.graphs.affine import affine, is_within
 from gradc_ir.ops.linalg import contracted, parse_spec
 
+# Dims, each with the step by which an index grows with it.
+Terms: TypeAlias = tuple[tuple[int, int], ...]
+
 
 class Shifted(NamedTuple):
     """The index ``start + sum(step * dim)`` of pairs of a dim and a step: a slice, a window."""
 
     start: Size
-    terms: tuple[tuple[int, int], ...]
+    terms: Terms
 
 
 class Windowed(NamedTuple):
@@ -123,13 +126,14 @@ def _contract(node: Node) -> tuple[IndexMap, ...]:
 
 def _slice(node: Node) -> tuple[IndexMap, ...]:
     (x,) = node.operands
-    attributes = node.attributes
+    shape: tuple[Size, ...] = node.attributes["shape"]
+    starts, steps = node.attributes["starts"], node.attributes["steps"]
     return (
         tuple(
-            axis if start == 0 and step == 1 and whole == size else Shifted(start, ((axis, step),))
-            for axis, (start, step, whole, size) in enumerate(
-                zip(attributes["starts"], attributes["steps"], x.type.shape, attributes["shape"])
-            )
+            [
+                _moved(start, ((axis, step),), shape, whole)
+                for axis, (start, step, whole) in enumerate(zip(starts, steps, x.type.shape))
+            ]
         ),
     )
 
@@ -274,12 +278,15 @@ def _looked_up(length: Size, indices: Sequence[Value], position: int) -> Index:
     found = affine(index)
     if found is None or not is_within(found, shape, length):
         return Lookup(1 + position)
-    return moved(found.start, found.steps, shape, length)
+    return _moved(found.start, _terms(found.steps), shape, length)
 
 
-def moved(start: Size, steps: Sequence[int], shape: Sequence[Size], length: Size) -> Index:
+def _terms(steps: Iterable[int]) -> Terms:
+    return tuple([(dim, step) for dim, step in enumerate(steps) if step])
+
+
+def _moved(start: Size, terms: Terms, shape: Sequence[Size], length: Size) -> Index:
     """Return the index ``start + sum(step * dim)`` into an axis, of dims of these sizes."""
-    terms = tuple([(dim, step) for dim, step in enumerate(steps) if step])
     if not terms and isinstance(start, int):
         return Fixed(start)
     if start == 0 and len(terms) == 1:
@@ -309,12 +316,11 @@ def scatter_dims(node: Node) -> tuple[int, ...]:
 def _view(node: Node) -> tuple[IndexMap, ...]:
     (x,) = node.operands
     shape, steps = node.results[0].type.shape, iter(node.attributes["steps"])
-    own = [tuple(islice(steps, len(shape))) for _ in x.type.shape]
     return (
         tuple(
             [
-                moved(start, along, shape, size)
-                for start, along, size in zip(node.attributes["starts"], own, x.type.shape)
+                _moved(start, _terms(islice(steps, len(shape))), shape, size)
+                for start, size in zip(node.attributes["starts"], x.type.shape)
             ]
         ),
     )

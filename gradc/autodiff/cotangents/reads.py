@@ -8,7 +8,7 @@ import numpy as np
 
 from gradc.autodiff.cotangents.mask import Mask, either, everywhere
 from gradc.autodiff.cotangents.masks import Cotangent
-from gradc.autodiff.cotangents.sliding import sliding
+from gradc.autodiff.cotangents.sliding import Sliding, sliding
 from gradc_ir import build
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core import sizes
@@ -29,18 +29,17 @@ class Read(NamedTuple):
     def added_to(self, total: Cotangent | None, x: Value) -> Cotangent:
         """Return the total and this; x is what was read. Elements never read have none."""
         with active().at(self.lines):
-            start = None if total is None else total.solid()
-            value = self._placed(start, self.cotangent.solid(), x)
-            if total is not None:
-                return Cotangent(value, self._joined(total.mask, x))
             windows = sliding(x.type.shape, self.indices, self.axes)
+            start = None if total is None else total.solid()
+            value = self._placed(start, self.cotangent.solid(), x, windows)
+            if total is not None:
+                return Cotangent(value, self._joined(total.mask, x, windows))
             if windows and windows.cover(x.type.shape) and not self.cotangent.mask:
                 return Cotangent(value)
-            return Cotangent(value, self._was_read(x))
+            return Cotangent(value, self._was_read(x, windows))
 
-    def _placed(self, start: Value | None, part: Value, x: Value) -> Value:
+    def _placed(self, start: Value | None, part: Value, x: Value, windows: Sliding | None) -> Value:
         """Return the start, or zeros, with a part added where it was read of x."""
-        windows = sliding(x.type.shape, self.indices, self.axes)
         if windows:
             total = windows.placed(part, x.type.shape)
             return total if start is None else build.add(start, total)
@@ -48,13 +47,13 @@ class Read(NamedTuple):
             start = build.full(x.type.shape, 0, part.type.dtype)
         return build.scatter_add(start, part, self.indices, self.axes)
 
-    def _joined(self, outer: Mask | None, x: Value) -> Mask | None:
+    def _joined(self, outer: Mask | None, x: Value, windows: Sliding | None) -> Mask | None:
         """Return where the total is, and this; written into the mask of the total where it can."""
         if outer is None:
             return None
         own = self.cotangent.mask
         if own is not None and not distinct(self.indices):
-            return either(outer, self._was_read(x))
+            return either(outer, self._was_read(x, windows))
         return outer.widened(
             own,
             self.cotangent.value.type.shape,
@@ -62,12 +61,12 @@ class Read(NamedTuple):
             write=lambda mask, part: build.scatter_set(mask, part, self.indices, self.axes),
         )
 
-    def _was_read(self, x: Value) -> Mask:
+    def _was_read(self, x: Value, windows: Sliding | None) -> Mask:
         """Return where an element of x was read for this cotangent."""
 
         def read(mask: Value) -> Value:
             with active().at(self.lines):  # it is made later; an index outside is shown there
-                times = self._placed(None, build.cast(mask, DType.I64), x)
+                times = self._placed(None, build.cast(mask, DType.I64), x, windows)
                 return build.lt(build.zeros_like(times), times)
 
         return (self.cotangent.mask or everywhere(self.cotangent.value)).moved(read)
