@@ -93,7 +93,8 @@ def _pulled(
     seeded = _seeded(function, seeds)
     active = active_values(function, wrt, seeded)
     check_constants(function, wrt, active)
-    builder = Builder()
+    # the function's own nodes are handed on: what is known of them need not be found again
+    builder = Builder.beyond(function.nodes)
     params: list[Value] = []
 
     def param(type_: Type) -> Value:
@@ -101,7 +102,8 @@ def _pulled(
         return params[-1]
 
     with builder:
-        given = [param(type_) for type_ in function.param_types]
+        given = [builder.adopt(each.node).results[each.index] for each in function.params]
+        params += given
         new = dict(zip(function.params, given))
         walk = _Reverse(function, active, new, into is not None, apart)
         walk.run_forward(builder)

@@ -47,9 +47,6 @@ class MaskedSums:
 
     def write(self, body: Sequence[Item], plainly: Callable[[Sequence[Item]], None]) -> None:
         """Write the items of a body; ``plainly`` writes items without looking for masks."""
-        if not any(made.skipped for made in self._lowering.running.values()):
-            plainly(body)
-            return
         for mask, items in self._runs(body):
             if mask is None:
                 plainly(items)
