@@ -93,8 +93,7 @@ def _pulled(
     seeded = _seeded(function, seeds)
     active = active_values(function, wrt, seeded)
     check_constants(function, wrt, active)
-    # the function's own nodes are handed on: what is known of them need not be found again
-    builder = Builder.beyond(function.nodes)
+    builder = Builder()
     params: list[Value] = []
 
     def param(type_: Type) -> Value:
@@ -102,8 +101,7 @@ def _pulled(
         return params[-1]
 
     with builder:
-        given = [builder.adopt(each.node).results[each.index] for each in function.params]
-        params += given
+        given = [param(type_) for type_ in function.param_types]
         new = dict(zip(function.params, given))
         walk = _Reverse(function, active, new, into is not None, apart)
         walk.run_forward(builder)
@@ -223,7 +221,7 @@ class _Reverse:
                     builder.replace(value, lines)
                 self.new.update(zip(node.results, made, strict=True))
             else:
-                builder.copy(node, self.new, lines)
+                builder.copy(node, self.new, lines, as_it_is=True)
 
     def run_backward(self, builder: Builder) -> None:
         """Pull the cotangents of the results back to the parameters."""
