@@ -76,7 +76,11 @@ WRITTEN: dict[Any, tuple[str, dict[str, str]]] = {
     Deferred: ("_types _made_by digest", {}),
     Node: (
         "op operands attributes results serial",
-        {"outline": "found when it is asked for", "right_where": "found when it is verified"},
+        {
+            "normal_by": "found when rules are tried",
+            "outline": "found when it is asked for",
+            "right_where": "found when it is verified",
+        },
     ),
     Value: ("node index type", {"known": "found when it is asked for", "heads": "found, too"}),
     Type: ("dtype shape", {"_hash": "is made of them"}),
