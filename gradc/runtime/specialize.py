@@ -23,10 +23,11 @@ from gradc.kept.traces import Found, Question
 from gradc.requests.request import Request
 from gradc.runtime.collector import collector_paused
 from gradc.runtime.executable import Executable
-from gradc.runtime.fitting import Least, Shapes, fits, fits_sizes
+from gradc.runtime.fitting import Shapes, fits, fits_sizes
 from gradc.tracing.captured.traced import Traced
 from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber
 from gradc_ir.classes.quick import dataclass
+from gradc_ir.core.binding import Least
 from gradc_ir.core.sizes import Size, symbol
 from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import ShapeError, TraceError

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from gradc.kept.traces import Found, Question
 from gradc.pipeline import final_functions
-from gradc.runtime.fitting import Least, Shapes, fits
+from gradc.runtime.fitting import Shapes, fits
 from gradc.tracing.captured.traced import Traced
 from gradc_ir import ops
+from gradc_ir.core.binding import Least
 from gradc_ir.core.sizes import symbols
 from gradc_ir.core.types import DType
 from gradc_ir.core.walk import nested

@@ -200,7 +200,7 @@ class _Injected:
         if types == list(self.bound.types):
             raise NoKernel("there are no sizes")
         try:
-            traced = self.compiled._at(self.bound).trace(types)
+            traced = self.compiled._at(self.bound).trace(types, leaves_less=True)
         except ShapeError as misfit:
             raise NoKernel(f"its sizes are not free: {misfit.what}") from None
         if not fits(traced, shapes, least_sizes(traced)):
@@ -319,6 +319,8 @@ def _in_another_process(
 def answer() -> None:
     """Compute, in a process of its own, what standard input asks for."""
     kind, pickled, upstream = pickle.load(sys.stdin.buffer)
+    answered = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what the user's modules print is no part of the answer
     try:
         given = pickle.loads(pickled)
     except Exception:
@@ -328,4 +330,5 @@ def answer() -> None:
     else:
         text, arrays, blas = given
         way = _pulled(Executable(parse_function(text), blas=blas), arrays)
-    pickle.dump([way(each) for each in upstream], sys.stdout.buffer)
+    with answered:
+        pickle.dump([way(each) for each in upstream], answered)
