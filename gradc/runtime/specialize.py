@@ -229,6 +229,7 @@ class Family:
         reason = "something captured from outside changed" if again else "a new size"
         reason = reason if len(self._seen) > 1 else self._reason
         found: Found | None = None
+        misfit = ""
         if len(self._seen) > 1 and not self._per_size:
             general = list(generalize(concrete, self._seen))
             if general != concrete:
@@ -236,13 +237,14 @@ class Family:
                     found = self._found(general, shapes)
                 except NeedsConcreteSize as why:
                     self._per_size = str(why) or "a size is needed as a number"
-                except ShapeError:
-                    found = None  # the trace with numbers decides, and shows them in its message
+                except ShapeError as why:
+                    misfit = why.what  # the trace with numbers decides, and shows them if it fails
                 if found is not None:
                     reason = "a second size: sizes that changed are symbols"
         if found is None:
             found = self._found(concrete)
             assert found is not None  # these are the sizes of the arguments
+            self._per_size = self._per_size or misfit
             if self._per_size:
                 reason = f"one kernel per size: {self._per_size}"
         options = self._source.options

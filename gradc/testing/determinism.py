@@ -30,6 +30,7 @@ from gradc.testing.c_kernel import CKernel, NoKernel
 from gradc.testing.sampling import check_least
 from gradc.tracing import NeedsConcreteSize, Traced
 from gradc_codegen.libraries.routines import routines_in
+from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.types import Array
 from gradc_ir.errors import ShapeError
 from gradc_ir.meaning.ulp_distance import same_bits
@@ -200,7 +201,7 @@ class _Injected:
         if types == list(self.bound.types):
             raise NoKernel("there are no sizes")
         try:
-            traced = self.compiled._at(self.bound).trace(types, leaves_less=True)
+            traced = self.compiled._at(self.bound).trace(types, at_hand=bind_sizes(types, shapes))
         except ShapeError as misfit:
             raise NoKernel(f"its sizes are not free: {misfit.what}") from None
         if not fits(traced, shapes, least_sizes(traced)):
