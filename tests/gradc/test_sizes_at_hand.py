@@ -121,3 +121,19 @@ def test_a_reshape_asks_for_a_multiple() -> None:
     with pytest.raises(gradc.TraceError, match=r"or a multiple there: f64\[2 \* k\]"):
         gradc.compile(pairs).dump("x: f64[n]")
     assert "f64[2*k]" in gradc.compile(pairs).dump("x: f64[2*k]")
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+@pytest.mark.parametrize("start", [0, 1.5])
+def test_python_s_sum_of_rows_has_python_s_order_at_every_size(shape: Any, start: Any) -> None:
+    f = gradc.compile(lambda x: np.sum(sum(x * x, start)))
+    for n in (40, 41, 5, 0, 3000):
+        x = np.random.default_rng(n).normal(size=(n, *shape))
+        wanted = np.sum(sum(x * x, start))
+        assert f(x) == wanted
+        assert gradc.compile(lambda x: np.sum(sum(x * x, start)))(x) == wanted
+        if n:
+            np.testing.assert_allclose(f.grad(x), 2 * x, rtol=1e-15)
+    # a sum of no rows is a number
+    kernels = 3 if shape else 2
+    assert [signature.of for signature in f.signatures].count("value") == kernels
