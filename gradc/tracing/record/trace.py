@@ -90,8 +90,7 @@ def trace(
     captures: whether loops and branches of Python's may become operations; they do not where
         what comes after one assigns to an array that may be one from before it.
     at_hand: symbolic sizes of the call that it is for, by which it goes where Python compares
-        some; of none it takes the usual case, arrays that are not empty. What ``Traced.least`` says
-        is then looked at before a call is served. None stops it there.
+        some; of none it takes the usual case. ``Traced.least`` says what was taken for granted.
 
     A traced function never changes its caller's arrays: an argument that it assigns to is a copy of
     its own. Arguments count as C-contiguous, which decides what reshape shares with what, and two
