@@ -297,8 +297,8 @@ class Family:
             kept = None if place is None else traces.find(question, place)
         if isinstance(kept, traces.Stopped):
             raise kept.signal
-        if kept is not None:
-            return kept if shapes is None or fits(kept.traced, shapes, kept.least) else None
+        if kept is not None and (shapes is None or fits(kept.traced, shapes, kept.least)):
+            return kept
         from gradc.runtime.trace_anew import trace_anew  # what traces and derives
 
         try:
