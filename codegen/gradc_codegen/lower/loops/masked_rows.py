@@ -21,7 +21,7 @@ from gradc_codegen.nest.masks import Mask, addend_of
 from gradc_codegen.scalar.lower_scalar import is_function, lower_word
 from gradc_codegen.storage.storage import Plan
 from gradc_codegen.text.indices import Lane
-from gradc_codegen.text.module import REGISTER
+from gradc_codegen.text.module import REGISTER, shuffle
 from gradc_codegen.text.vectors import Spilled
 from gradc_codegen.text.writer import Writer
 from gradc_ir.classes.named import NamedTuple
@@ -145,12 +145,12 @@ class _Rows:
         # the last place is that of rows without a sum
         self._numbers = take(f"[{_GROUP + 1} x i64]")
         self._masks = take(f"[{_GROUP + 1} x i32]")
-        self._place_of = take(_PLACES)
+        self._place_of, self._goes_on = take(_PLACES), take(_PLACES)
         self._count = take("i64")
 
     def release(self) -> None:
         """Give back the stack."""
-        for place in (self._numbers, self._masks, self._place_of, self._count):
+        for place in (self._numbers, self._masks, self._place_of, self._goes_on, self._count):
             self._lowering.writer.stack.release(place)
 
     # -- which row has which sum -------------------------------------------------------------------
@@ -194,6 +194,7 @@ class _Rows:
         count = writer.load("i64", self._count)
         found = writer.emit_vector(f"load {_PLACES}, ptr {places}")
         writer.do(f"store {_PLACES} {found}, ptr {self._place_of}")
+        writer.do(f"store {_PLACES} {self._going_on(found)}, ptr {self._goes_on}")
         for place in (any_of, total, places):
             stack.release(place)
         skipped = lowering.running[sought.sums[0]].skipped
@@ -203,6 +204,18 @@ class _Rows:
         fits = writer.emit(f"and i1 {is_single}, {are_enough}")
         is_positive = writer.emit(f"xor i1 {skipped.needs_zero}, true")
         return writer.emit(f"and i1 {fits}, {is_positive}")
+
+    def _going_on(self, places: str) -> str:
+        """Write for each row whether one before it joins the same partial of the same sum."""
+        writer, no_place = self._lowering.writer, f"splat (i8 {_GROUP + 1})"
+        found = "zeroinitializer"
+        lanes = self._lowering.running[self._sought.sums[0]].lanes
+        for distance in range(lanes, _GROUP, lanes):
+            order = range(_GROUP - distance, 2 * _GROUP - distance)
+            before = writer.emit_vector(shuffle(_PLACES, no_place, places, order))
+            is_same = writer.emit_vector(f"icmp eq {_PLACES} {before}, {places}")
+            found = writer.emit_vector(f"or <{_GROUP} x i1> {found}, {is_same}")
+        return writer.emit_vector(f"zext <{_GROUP} x i1> {found} to {_PLACES}")
 
     def _mask(self) -> str:
         lowering, mask, one = self._lowering, self._sought.mask, self._sought.sums[0]
@@ -257,57 +270,40 @@ class _Rows:
         made = [one for one in (*before, *statements) if one.kind is StatementKind.MAP]
         block = lowering.indices[self._across]
         assert isinstance(block, Lane)
-        count = writer.load("i64", self._count)
         lowering.indices[loop] = at
-
-        def each(body: Callable[[str, str, str], None]) -> None:
-            def one(number: str) -> None:
-                bits = writer.load_at("i32", self._masks, number)
-                rest = writer.emit(f"and i32 {bits}, {writer.emit(f'sub i32 {bits}, 1')}")
-                body(number, bits, writer.emit(f"icmp eq i32 {rest}, 0"))
-
-            writer.plain_loop("0", count, one)
-
-        def begin(number: str, bits: str, has_one: str) -> None:
-            def first() -> None:
-                for each_ in partials:
-                    each_.begin(number, [each_.of_row(_first(writer, bits))])
-
-            def every() -> None:
-                for each_ in partials:
-                    each_.begin(number, list(map(str, range(each_.count))))
-
-            writer.either(has_one, first, every)
 
         def row(lane: str) -> None:
             place = writer.load_at("i8", self._place_of, lane)
             number = writer.emit(f"zext i8 {place} to i64")
+            goes_on = writer.emit(f"trunc i8 {writer.load_at('i8', self._goes_on, lane)} to i1")
             lowering.indices[self._across] = writer.add(block.origin, lane)
             lowering.indices[sought.loop] = writer.load_at("i64", self._numbers, number)
             with spilled.of_lane(lane):
                 for partial, addend in zip(partials, self._addends(made, sums)):
-                    partial.join(number, partial.of_row(lane), addend)
+                    partial.join(number, partial.of_row(lane), addend, goes_on)
             del lowering.indices[sought.loop]
             lowering.indices[self._across] = block
 
-        def end(number: str, bits: str, has_one: str) -> None:
+        def end(number: str) -> None:
             lowering.indices[sought.loop] = writer.load_at("i64", self._numbers, number)
+            bits = writer.load_at("i32", self._masks, number)
+            rest = writer.emit(f"and i32 {bits}, {writer.emit(f'sub i32 {bits}, 1')}")
 
-            def first() -> None:
-                lane = _first(writer, bits)
+            def single() -> None:
+                found = writer.module.call("i32", "@llvm.cttz.i32", f"i32 {bits}", "i1 true")
+                lane = writer.emit(f"zext i32 {writer.emit(found)} to i64")
                 for partial in partials:
                     partial.running.join_sum(partial.load(number, partial.of_row(lane)))
 
-            def every() -> None:
+            def several() -> None:
                 for partial in partials:
-                    partial.running.join_sum(partial.reduced(number))
+                    partial.running.join_sum(partial.reduced(number, bits))
 
-            writer.either(has_one, first, every)
+            writer.either(writer.emit(f"icmp eq i32 {rest}, 0"), single, several)
             del lowering.indices[sought.loop]
 
-        each(begin)
         writer.loop("0", str(_GROUP), row, mark=writer.module.keep_plain())
-        each(end)
+        writer.plain_loop("0", writer.load("i64", self._count), end)
         del lowering.indices[loop]
         for partial in partials:
             partial.release()
@@ -329,56 +325,72 @@ class _Rows:
 
 
 class _Partials:
-    """The partials of one sum, or of neighbours, for each of the sums that have rows."""
+    """The partials of neighbouring sums, for each of the places that sums with rows have.
+
+    Nothing is in those that no row has joined: they are taken for what changes nothing.
+    """
 
     def __init__(self, writer: Writer, running: Running) -> None:
         self._writer = writer
         self.running = running
-        self.count = running.lanes
+        self._count = running.lanes
         self._register = REGISTER[running.dtype]
         self._type = writer.type_of(self._register, True)
-        self._place = writer.stack.take(f"[{(_GROUP + 1) * self.count} x {self._type}]")
+        self._place = writer.stack.take(f"[{(_GROUP + 1) * self._count} x {self._type}]")
+        self._nothing = writer.stack.take(self._type)
+        start = writer.spread(identity(running.statement), self._register)
+        writer.do(f"store {self._type} {start}, ptr {self._nothing}")
 
     def release(self) -> None:
         """Give back the stack."""
-        self._writer.stack.release(self._place)
+        for place in (self._place, self._nothing):
+            self._writer.stack.release(place)
 
     def of_row(self, lane: str) -> str:
         """Return the number of the partial that a row of the block joins."""
-        return self._writer.emit(f"and i64 {lane}, {self.count - 1}")
+        return self._writer.emit(f"and i64 {lane}, {self._count - 1}")
 
-    def begin(self, number: str, partials: Sequence[str]) -> None:
-        """Write the start of some partials of a sum."""
-        writer = self._writer
-        start = writer.spread(identity(self.running.statement), self._register)
-        for partial in partials:
-            writer.do(f"store {self._type} {start}, ptr {self._at(number, partial)}")
+    def join(self, number: str, partial: str, addend: str, goes_on: str) -> None:
+        """Write the join of an element to a partial; ``goes_on``: a flag that it is not its first.
 
-    def join(self, number: str, partial: str, addend: str) -> None:
-        """Write the join of an element to a partial of a sum."""
+        ``number``: the place of the sum.
+        """
         writer, at = self._writer, self._at(number, partial)
-        have = writer.emit_vector(f"load {self._type}, ptr {at}")
-        joined = self._add(have, writer.spread(addend, self._register))
+        joined = self._add(self._load_if(goes_on, at), writer.spread(addend, self._register))
         writer.do(f"store {self._type} {joined}, ptr {at}")
 
     def load(self, number: str, partial: str) -> str:
-        """Return a partial of a sum."""
+        """Return a partial that a row has joined."""
         return self._writer.emit_vector(f"load {self._type}, ptr {self._at(number, partial)}")
 
-    def reduced(self, number: str) -> str:
-        """Write all partials of a sum joined, by halving."""
-        totals = [self.load(number, str(partial)) for partial in range(self.count)]
+    def reduced(self, number: str, rows: str) -> str:
+        """Write all partials of a sum joined, by halving; ``rows``: the bits of its rows."""
+        writer, joined = self._writer, rows
+        for distance in range(self._count, _GROUP, self._count):
+            moved = writer.emit(f"lshr i32 {rows}, {distance}")
+            joined = writer.emit(f"or i32 {joined}, {moved}")
+        totals = []
+        for partial in range(self._count):
+            bit = writer.emit(f"lshr i32 {joined}, {partial}")
+            has_any = writer.emit(f"trunc i32 {bit} to i1")
+            totals.append(self._load_if(has_any, self._at(number, str(partial))))
         while len(totals) > 1:
             half = len(totals) // 2
             totals = [self._add(x, y) for x, y in zip(totals[:half], totals[half:])]
         return totals[0]
+
+    def _load_if(self, condition: str, at: str) -> str:
+        """Write a load; where a condition does not hold, of what changes nothing. No branch."""
+        writer = self._writer
+        place = writer.emit(f"select i1 {condition}, ptr {at}, ptr {self._nothing}")
+        return writer.emit_vector(f"load {self._type}, ptr {place}")
 
     def _add(self, x: str, y: str) -> str:
         return lower_word(self._writer, "add", self.running.dtype, [x, y])
 
     def _at(self, number: str, partial: str) -> str:
         writer = self._writer
-        at = writer.add(writer.multiply(number, str(self.count)), partial)
+        at = writer.add(writer.multiply(number, str(self._count)), partial)
         return writer.emit(f"getelementptr inbounds {self._type}, ptr {self._place}, i64 {at}")
 
 
@@ -424,9 +436,3 @@ def _statements(sought: Sought) -> Iterator[Statement]:
 
 def _ones(writer: Writer, bits: str) -> str:
     return writer.emit(writer.module.call("i32", "@llvm.ctpop.i32", f"i32 {bits}"))
-
-
-def _first(writer: Writer, bits: str) -> str:
-    """Write the number of the first row of a sum's."""
-    found = writer.emit(writer.module.call("i32", "@llvm.cttz.i32", f"i32 {bits}", "i1 true"))
-    return writer.emit(f"zext i32 {found} to i64")
