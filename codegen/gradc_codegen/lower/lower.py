@@ -257,7 +257,7 @@ class FunctionLowering:
         """Write the starts of a loop's reductions."""
         for statement in loop.reductions:
             state = self._plan.accumulators[statement]
-            made = Running(self.elements, state, self._own, chunk_at, not loop.has_parts, is_fresh)
+            made = Running(self.elements, state, self.own, chunk_at, not loop.has_parts, is_fresh)
             made.begin()
             self.running[statement] = made
         return [self.running[statement] for statement in loop.reductions]
@@ -272,7 +272,7 @@ class FunctionLowering:
 
     def finished(self, statement: Statement, register: str) -> None:
         """Put the total of a reduction where it lives."""
-        self._finished(statement, register, self._own(statement))
+        self._finished(statement, register, self.own(statement))
 
     def _loop(self, loop: Loop) -> None:
         self.rows.flush()
@@ -285,7 +285,7 @@ class FunctionLowering:
             return
         running = self.begin(loop)
         turns = partial(self.turns, loop, running)
-        where_needed(self.elements, loop, self._own, self._plan.storage, turns)
+        where_needed(self.elements, loop, self.own, self._plan.storage, turns)
         self.end(running)
 
     def turns(self, loop: Loop, running: list[Running], bounds: Bounds | None = None) -> None:
@@ -342,7 +342,7 @@ class FunctionLowering:
         is_short = not isinstance(size, int) and self.elements.decided.get(size)
         return self._plan.accumulators[statement].grouped and not is_short
 
-    def _own(self, statement: Statement) -> list[str]:
+    def own(self, statement: Statement) -> list[str]:
         """Return the index of each of a statement's dims; 0 for those no open loop runs over."""
         own = ["0"] * len(statement.dims)
         for loop, dim in statement.loops:
@@ -367,7 +367,7 @@ class FunctionLowering:
         if statement.kind is StatementKind.WHOLE:
             self._whole_arrays.write(statement, None)
             return
-        own = self._own(statement)
+        own = self.own(statement)
         if statement.kind is StatementKind.SCATTER:
             write_scattered(self, statement, own)
         elif statement.kind is StatementKind.PIECE:
@@ -403,7 +403,7 @@ class FunctionLowering:
                 self._finished(statement, self._single(statement, own), own)
                 return
             # its loop is in another function
-            running = self.running[statement] = Running(self.elements, state, self._own)
+            running = self.running[statement] = Running(self.elements, state, self.own)
             running.in_rest = self._in_rest
         running.step(own)
 
