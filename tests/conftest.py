@@ -12,6 +12,9 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+from collections.abc import Iterator
+
+import pytest
 
 os.environ.setdefault("GRADC_CACHE", "0")
 
@@ -25,9 +28,15 @@ def _put_aside() -> None:
     gc.freeze()
 
 
-def pytest_collection_finish() -> None:
-    """Put aside the tests and all that is loaded with them."""
-    _put_aside()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Look for nothing while tests are collected, and put aside all that is loaded with them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        _put_aside()
 
 
 def pytest_runtest_logfinish() -> None:
