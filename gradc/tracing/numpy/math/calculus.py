@@ -113,7 +113,7 @@ def _edge(x0: Any, x1: Any, x2: Any, near: Any, far: Any) -> Any:
     return a * x0 + b * x1 + c * x2
 
 
-@numpy_function("trapezoid", "trapz")
+@numpy_function("trapezoid", "trapz", computes=True)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Record ``np.trapezoid``: the integral by the trapezoidal rule."""
     heights = array(y)
@@ -129,7 +129,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return numpy.sum(step * (later + earlier) / 2.0, axis=axis)
 
 
-@numpy_function("convolve")
+@numpy_function("convolve", computes=True)
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """Record ``np.convolve``."""
     x, y = array(a), array(v)
@@ -138,7 +138,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     return _correlated(x, shaping.flip(y), mode, "np.convolve")
 
 
-@numpy_function("correlate")
+@numpy_function("correlate", computes=True)
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """Record ``np.correlate``."""
     x, y = array(a), array(v)
@@ -226,7 +226,7 @@ def _of_parts(terms: _Terms, count: Size) -> Value:
     return functools.reduce(operator.add, parts)
 
 
-@numpy_function("sinc", masked="elementwise")
+@numpy_function("sinc", masked="elementwise", computes=True)
 def sinc(x: Any) -> Any:
     """Record ``np.sinc``: ``sin(pi x) / (pi x)``, near zero by its series for all derivatives."""
     given = as_float(x)
