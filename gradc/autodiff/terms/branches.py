@@ -1,7 +1,7 @@
 """Branches of a step that write: one write of what the branch taken has, at the place it has.
 
-Where one branch only adds something, the other one adds zero there. Where one puts something that the
-other does not, what is put is chosen beside what stands there. So what is left of a branch are
+Where one branch only adds something, the other one adds zero there. Where one puts something that
+the other does not, what is put is chosen beside what stands there. So what is left of a branch are
 numbers and places, and none of what is handed from step to step.
 """
 
@@ -151,7 +151,7 @@ def _has_one_place(sides: _Side, pair: Pair) -> bool:
 
 
 def _outside(side: Function, write: Write, given: Sequence[Value]) -> Write | None:
-    """Return a write whose indices are built here, of a branch's operands; None if these need it."""
+    """Return a write with indices built here, of a branch's operands; None if it makes them."""
     for node in topological((), write.indices):
         if node.op.name not in ("param", "constant") and not node.op.is_elementwise:
             return None

@@ -15,11 +15,11 @@ class Progression(NamedTuple):
 
     start: int
     step: int
-    count: int
+    length: int
 
     def is_inside(self, size: int) -> bool:
         """Whether all are places of an axis, counted from its front."""
-        ends = self.start, self.start + self.step * (self.count - 1)
+        ends = self.start, self.start + self.step * (self.length - 1)
         return min(ends) >= 0 and max(ends) < size
 
 
@@ -48,8 +48,8 @@ def _progression(index: Value, rows: Mapping[Value, Value]) -> Progression | Non
         return _progression(rows[index], {})
     name, operands = index.op.name, index.node.operands
     if name == "iota":
-        (count,) = index.type.shape
-        return Progression(0, 1, count) if isinstance(count, int) else None
+        (length,) = index.type.shape
+        return Progression(0, 1, length) if isinstance(length, int) else None
     if name not in ("add", "sub", "mul"):
         return None
     one, other = operands
@@ -60,5 +60,5 @@ def _progression(index: Value, rows: Mapping[Value, Value]) -> Progression | Non
     if inner is None or not isinstance(number, int):
         return None
     if name == "mul":
-        return Progression(inner.start * number, inner.step * number, inner.count)
+        return Progression(inner.start * number, inner.step * number, inner.length)
     return inner._replace(start=inner.start + (number if name == "add" else -number))

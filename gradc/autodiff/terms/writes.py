@@ -65,10 +65,10 @@ def _writes(node: Node, body: Function) -> list[Writes] | None:
         writes = updates(after, before)
         if not writes or any(write.adds != writes[0].adds for write in writes):
             return None
-        if any(write.when is not None for write in writes):
-            # what stands there is what stood there before the loop
-            if len(writes) > 1 or not have_own_places(writes[0], rows):
-                return None
+        # what is not put leaves what stood there before the loop, if nothing else is written there
+        are_chosen = any(write.when is not None for write in writes)
+        if are_chosen and (len(writes) > 1 or not have_own_places(writes[0], rows)):
+            return None
         found.append(tuple(writes))
     return found
 
