@@ -22,6 +22,7 @@ class Part:
 def begun(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Begin with nothing unseen, and with nothing frozen, as a process of users' does."""
     monkeypatch.setattr(collector, "_unseen", 0)
+    monkeypatch.setattr(collector, "_taken", 0)
     gc.unfreeze()
     yield
     gc.freeze()
@@ -71,3 +72,13 @@ def test_who_has_turned_it_off_or_frozen_objects_finds_it_so() -> None:
         assert kept
     finally:
         gc.unfreeze()
+
+
+def test_frozen_objects_are_not_counted_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = []
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: counted.append(1) or 5)
+    for _ in range(2 * collector._MOST_TAKEN + 2):
+        with collector.collector_paused():
+            kept = [Part() for _ in range(1_000)]
+    assert len(counted) == 2
+    assert kept
