@@ -1,4 +1,4 @@
-"""The pass that leaves out a loop all of whose results an earlier loop's steps compute, too.
+"""The pass that leaves out a loop all of whose results another loop's steps compute, too.
 
 Reverse mode makes loops apart for what it needs apart, as which cotangents are no zeros: often a
 part of another loop that goes through the same steps. Then that one hands out more rows.
@@ -6,7 +6,7 @@ part of another loop that goes through the same steps. Then that one hands out m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gradc_ir import build
@@ -22,14 +22,14 @@ class LeaveOutLoops(PlainPass):
     """Changes no bit of any result."""
 
     name = "loops-within"
-    summary = "leave out loops that an earlier one computes in its steps"
+    summary = "leave out loops that another one computes in its steps"
 
     def __call__(self, function: Function) -> Function:
-        """Return the function without loops that are a part of an earlier one."""
+        """Return the function without loops that are a part of another one."""
         bodies = changed_bodies(function, self)
         found: dict[Node, _Within] = {}
         for loops in _alike(function, bodies):
-            found |= _found(loops)
+            _find(loops, found)
         if not found and not bodies:
             return function
         more: dict[Node, dict[Value, Value | None]] = {}
@@ -58,7 +58,7 @@ class LeaveOutLoops(PlainPass):
             return results[:count]
 
         touched = {*found, *more, *bodies}
-        return rebuilt(function, lambda node: node in touched, make)
+        return rebuilt(function, lambda node: node in touched, make, _in_order(function, found))
 
 
 class _Loop(NamedTuple):
@@ -103,38 +103,84 @@ def _alike(function: Function, bodies: dict[Node, Any]) -> Iterator[list[_Loop]]
     yield from (loops for loops in groups.values() if len(loops) > 1)
 
 
-def _found(loops: Sequence[_Loop]) -> dict[Node, _Within]:
-    """Return the loops that are a part of an earlier one."""
+def _find(loops: Sequence[_Loop], found: dict[Node, _Within]) -> None:
+    """Add to what is found the loops that are a part of another one."""
     numbers = _numbers(loops)
-    found: dict[Node, _Within] = {}
-    for position, loop in enumerate(loops):
-        for other in loops[:position]:
-            results = None if other.node in found else _results(loop, other, numbers)
-            if results is not None:
+    tables = {loop.node: _table(loop, numbers) for loop in loops}
+    whole: set[Node] = set()
+    for loop in loops:
+        if loop.node in whole:
+            continue
+        for other in loops:
+            if other is loop or other.node in found:
+                continue
+            results = _results(loop, tables[other.node], numbers)
+            if results is not None and loop.node not in _needed(other.node, found):
                 found[loop.node] = _Within(other.node, results)
+                whole.add(other.node)
                 break
-    return found
 
 
-def _results(loop: _Loop, other: _Loop, numbers: dict[Value, int]) -> Sequence[int | Value] | None:
+def _before(node: Node, found: Mapping[Node, _Within]) -> list[Node]:
+    """Return what has to be made before a node."""
+    needed = [operand.node for operand in node.operands]
+    return [*needed, found[node].loop] if node in found else needed
+
+
+def _needed(node: Node, found: Mapping[Node, _Within]) -> set[Node]:
+    """Return all that a node is made of."""
+    pending, seen = [node], {node}
+    while pending:
+        more = [each for each in _before(pending.pop(), found) if each not in seen]
+        seen.update(more)
+        pending += more
+    return seen
+
+
+def _in_order(function: Function, found: Mapping[Node, _Within]) -> list[Node]:
+    """Return the nodes of a function, each behind what it is made of now."""
+    order: dict[Node, None] = {}
+    for node in function.nodes:
+        pending = [node]
+        while pending:
+            last = pending[-1]
+            missing = [each for each in _before(last, found) if each not in order]
+            pending += missing
+            if not missing:
+                order[pending.pop()] = None
+    return list(order)
+
+
+class _Table(NamedTuple):
+    """By number what is in a loop: ends of its carries, values of which rows can be had."""
+
+    ends: dict[int, int | Value]
+    rows: dict[int, int | Value]
+
+
+def _table(loop: _Loop, numbers: Mapping[Value, int]) -> _Table:
+    params, carried = loop.body.params, loop.roles.carries
+    ends = enumerate(params[loop.roles.consts : loop.roles.end])
+    rows: dict[int, int | Value] = {numbers[value]: value for value in params}
+    rows |= {numbers[value]: value for node in loop.body.body for value in node.results}
+    stacked = enumerate(loop.body.results[carried:], carried)
+    rows |= {numbers[value]: place for place, value in stacked}
+    return _Table({numbers[param]: place for place, param in ends}, rows)
+
+
+def _results(
+    loop: _Loop, table: _Table, numbers: Mapping[Value, int]
+) -> Sequence[int | Value] | None:
     """Return what each result of a loop is in another one, None where one is not."""
-    carried = loop.roles.carries
-    params = other.body.params
-    ends = {
-        numbers[param]: place
-        for place, param in enumerate(params[other.roles.consts : other.roles.end])
-    }
-    stacked = other.body.results[other.roles.carries :]
-    there: dict[int, int | Value] = {numbers[value]: value for value in params}
-    there |= {numbers[v]: v for node in other.body.body for v in node.results}
-    there |= {numbers[v]: place for place, v in enumerate(stacked, other.roles.carries)}
+    carried, params = loop.roles.carries, loop.body.params[loop.roles.consts :]
     found: list[int | Value] = []
     for place, value in enumerate(loop.body.results):
-        number = numbers[loop.body.params[loop.roles.consts + place] if place < carried else value]
-        table = ends if place < carried else there
-        if number not in table:
+        is_carry = place < carried
+        number = numbers[params[place] if is_carry else value]
+        result = (table.ends if is_carry else table.rows).get(number)
+        if result is None:
             return None
-        found.append(table[number])
+        found.append(result)
     return found
 
 

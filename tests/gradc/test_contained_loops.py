@@ -90,7 +90,8 @@ def test_loops_of_other_beginnings_are_loops_of_their_own() -> None:
 
 def floored(s: Any) -> Any:
     """Which cotangents are no zeros is asked for by a loop of its own."""
-    x, v = s * X, X - 0.5
+    start = np.linspace(0.2, 0.8, 1000)
+    x, v = s * start, start - 0.5
     for z in np.linspace(-1.0, 1.0, 30):
         low = np.maximum(v, 0.0)
         x = x * np.exp(np.sqrt(low) * z)
@@ -104,8 +105,8 @@ def test_a_loop_that_another_one_goes_through_is_left_out() -> None:
     scans = [node for node in function.nodes if node.op.name == "scan"]
     backward = [node for node in scans if node.attributes["reverse"]]
     assert len(scans) - len(backward) == 1
-    states = [node for node in backward if node.results[0].type.shape]
-    assert len(states) == 1
+    of_arrays = [node for node in backward if any(x.type.shape == (1000,) for x in node.results)]
+    assert len(of_arrays) == 1
     value, gradient = gradc.compile(floored).value_and_grad(0.3)
     step = 1e-6
     assert value == pytest.approx(floored(0.3), rel=1e-12)
