@@ -169,6 +169,7 @@ class FunctionLowering:
         repeats = self.writer.runs_often or node.op.name in ("scan", "while", "strips")
         inner.writer.runs_often = repeats and functions_among(nest.statements) <= MOST_INLINED
         inner.elements.own = own_place(inner.writer, made, inner.elements.arena)
+        inner.elements.enter(self.elements, node, nest.function)
         given = signature.llvm_parameters_of_body(nest.overwrites)
         parameters = ", ".join([given, *self.runner])
         inner.body_of(nest.body)
