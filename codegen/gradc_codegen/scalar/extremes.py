@@ -11,12 +11,12 @@ from __future__ import annotations
 import functools
 import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from gradc_codegen.text.indices import is_vector
-from gradc_codegen.text.module import REGISTER, suffix, vector_type
+from gradc_codegen.text.module import REGISTER, Module, suffix, vector_type
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.types import DType
 from gradc_ir.wide_exponents.arithmetic import MODERATE
@@ -29,6 +29,8 @@ _BITS = {DType.F64: DType.I64, DType.F32: DType.I32}
 _EXPONENT, _DIGITS = {8: 11, 4: 8}, {8: 52, 4: 23}
 # As many lanes are looked at in one turn of the loop.
 _AT_ONCE = 8
+# what a byte of a list says that is no distance of a place
+_NO_PLACE = 255
 
 
 class Perhaps:
@@ -155,26 +157,38 @@ def stored(writer: Writer, registers: Sequence[str], dtype: DType) -> Iterator[K
 
 
 class Lists:
-    """Lists of places in arrays, all of a module in one global array."""
+    """Lists of places in arrays, all of a module in one global array of bytes.
+
+    A byte is how far a place is behind the one before, or all that a byte can hold and no place.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._places: list[int] = []
-        self._offsets: dict[tuple[int, ...], int] = {}
+        self._bytes = bytearray()
+        self._offsets: dict[bytes, int] = {}
 
     def __str__(self) -> str:
-        numbers = ", ".join(f"i16 {place}" for place in self._places)
+        escaped = "\\" + self._bytes.hex("\\")
         return (
-            f"{self.name} = private unnamed_addr constant [{len(self._places)} x i16] [{numbers}]"
+            f'{self.name} = private unnamed_addr constant [{len(self._bytes)} x i8] c"{escaped}"'
         )
 
-    def of(self, places: Sequence[int]) -> str:
+    def of(self, data: bytes) -> str:
         """Return a pointer to a list."""
-        key = tuple(places)
-        if key not in self._offsets:
-            self._offsets[key] = len(self._places)
-            self._places += places
-        return f"getelementptr inbounds (i16, ptr {self.name}, i64 {self._offsets[key]})"
+        if data not in self._offsets:
+            self._offsets[data] = len(self._bytes)
+            self._bytes += data
+        return f"getelementptr inbounds (i8, ptr {self.name}, i64 {self._offsets[data]})"
+
+
+def listed(places: Iterable[int]) -> bytes:
+    """Return a list of places, in ascending order."""
+    made, before = bytearray(), 0
+    for place in sorted(set(places)):
+        further, distance = divmod(place - before, _NO_PLACE)
+        made += bytes([_NO_PLACE] * further + [distance])
+        before = place
+    return bytes(made)
 
 
 def surely(writer: Writer, registers: Sequence[str], results: Sequence[str], dtype: DType) -> str:
@@ -183,42 +197,69 @@ def surely(writer: Writer, registers: Sequence[str], results: Sequence[str], dty
     Those that are infinite, nan or zero are neither: there is nothing to compute anew. Of results
     that a power or a constant takes out of the range, infinities are large, and zeros small.
     """
-    infinite = _pattern(math.inf, dtype)
-    moderate, half = MODERATE[dtype.bytes], HALF_OF_THE_RANGE[dtype.bytes]
     vector = is_vector(registers[0])
     byte, flag = writer.type_of("i8", vector), writer.type_of("i1", vector)
     found = ""
-    for some, most, least, end in (
-        (registers, moderate, 1, infinite),
-        (results, half, 0, infinite + 1),
-    ):
+    for some, bounds in zip((registers, results), questions(dtype), strict=True):
         if not some:
             continue
-        low, high = (_pattern(2.0**each, dtype) for each in (-most, most))
-        flags = _asked(writer, list(dict.fromkeys(some)), (least, low, high + 1, end), dtype)
+        flags = _asked(writer, list(dict.fromkeys(some)), bounds, dtype)
         is_so = writer.write(vector, f"trunc {byte} {flags} to {flag}")
         found = writer.write(vector, f"or {flag} {found}, {is_so}") if found else is_so
     return found
+
+
+def questions(dtype: DType) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return two intervals of patterns of numbers that are large or small, and that of results."""
+    infinite = _pattern(math.inf, dtype)
+    moderate, half = MODERATE[dtype.bytes], HALF_OF_THE_RANGE[dtype.bytes]
+
+    def bounds(most: int, least: int, end: int) -> tuple[int, ...]:
+        low, high = (_pattern(2.0**each, dtype) for each in (-most, most))
+        return least, low, high + 1, end
+
+    return bounds(moderate, 1, infinite), bounds(half, 0, infinite + 1)
 
 
 def _asked(writer: Writer, registers: list[str], bounds: tuple[int, ...], dtype: DType) -> str:
     """Write the call that says, by a byte, where a pattern is in one of two intervals."""
     vector = is_vector(registers[0])
     lanes, byte = writer.lanes if vector else 1, writer.type_of("i8", vector)
-    at_once = min(lanes, _AT_ONCE)
-    full = f"@gradc.extreme.{suffix(dtype, at_once)}"
-    writer.module.help(full, lambda: _text(writer, full, dtype, at_once))
-    name = f"@{writer.module.name}.places"
-    lists = writer.module.at_end(name, lambda: Lists(name))
     flags = writer.stack.take(byte)
-    word = REGISTER[_BITS[dtype]]
-    given = ", ".join(f"{word} {each}" for each in bounds)
     with stored(writer, registers, dtype) as (array, places):
-        counts = f"ptr {lists.of(places)}, i64 {len(places)}, i64 {lanes}"
-        writer.do(f"call void {full}(ptr {array}, {counts}, {given}, ptr {flags}) cold")
+        data = listed(places)
+        ask(writer, array, list_at(writer.module, data), str(len(data)), lanes, bounds, dtype, flags)
     made = writer.write(vector, f"load {byte}, ptr {flags}")
     writer.stack.release(flags)
     return made
+
+
+def list_at(module: Module, data: bytes) -> str:
+    """Return a pointer to a list of places, of which a module has each once."""
+    name = f"@{module.name}.places"
+    return module.at_end(name, lambda: Lists(name)).of(data)
+
+
+def ask(
+    writer: Writer,
+    array: str,
+    places: str,
+    count: str,
+    lanes: int,
+    bounds: tuple[int, ...],
+    dtype: DType,
+    flags: str,
+) -> None:
+    """Write the call that asks of numbers at places of an array, and sets a byte for each lane.
+
+    ``places`` is a list of ``count`` bytes.
+    """
+    at_once = min(lanes, _AT_ONCE)
+    full = f"@gradc.extreme.{suffix(dtype, at_once)}"
+    writer.module.help(full, lambda: _text(writer, full, dtype, at_once))
+    given = ", ".join(f"{REGISTER[_BITS[dtype]]} {each}" for each in bounds)
+    counts = f"ptr {places}, i64 {count}, i64 {lanes}"
+    writer.do(f"call void {full}(ptr {array}, {counts}, {given}, ptr {flags}) cold")
 
 
 def _text(outer: Writer, full: str, dtype: DType, lanes: int) -> str:
@@ -237,12 +278,16 @@ def _text(outer: Writer, full: str, dtype: DType, lanes: int) -> str:
         return writer.write(vector, f"and {flag} {above}, {below}")
 
     def strip(start: str) -> None:
-        found = writer.stack.take(flag)
+        found, last = writer.stack.take(flag), writer.stack.take("i64")
         writer.do(f"store {flag} zeroinitializer, ptr {found}")
+        writer.do(f"store i64 0, ptr {last}")
 
         def each(at: str) -> None:
-            narrow = writer.load_at("i16", "%places", at)
-            row = writer.emit(f"zext i16 {narrow} to i64")
+            distance = writer.load_at("i8", "%places", at)
+            is_place = writer.emit(f"icmp ne i8 {distance}, {_NO_PLACE - 256}")
+            further = writer.emit(f"zext i8 {distance} to i64")
+            row = writer.add(writer.emit(f"load i64, ptr {last}"), further)
+            writer.do(f"store i64 {row}, ptr {last}")
             place = writer.add(writer.multiply(row, "%lanes"), start)
             address = writer.emit(f"getelementptr inbounds {word}, ptr %values, i64 {place}")
             loaded = writer.write(vector, f"load {type_}, ptr {address}, align {dtype.bytes}")
@@ -250,6 +295,8 @@ def _text(outer: Writer, full: str, dtype: DType, lanes: int) -> str:
             pattern = writer.write(vector, f"and {type_} {loaded}, {number(most)}")
             ends = between(pattern, "%least", "%low"), between(pattern, "%high", "%end")
             either = writer.write(vector, f"or {flag} {ends[0]}, {ends[1]}")
+            some = writer.spread(is_place, "i1") if vector else is_place
+            either = writer.write(vector, f"and {flag} {either}, {some}")
             before = writer.write(vector, f"load {flag}, ptr {found}")
             joined = writer.write(vector, f"or {flag} {before}, {either}")
             writer.do(f"store {flag} {joined}, ptr {found}")
@@ -260,6 +307,7 @@ def _text(outer: Writer, full: str, dtype: DType, lanes: int) -> str:
         address = writer.emit(f"getelementptr inbounds i8, ptr %flags, i64 {start}")
         writer.do(f"store {byte} {made}, ptr {address}, align 1")
         writer.stack.release(found)
+        writer.stack.release(last)
 
     with writer.in_lanes(lanes):
         writer.plain_loop("0", "%lanes", strip, lanes)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 
 from gradc_codegen.math.formulas import Programs, declaration, name_of
-from gradc_codegen.scalar import extremes
+from gradc_codegen.scalar import computed_anew, extremes
 from gradc_codegen.scalar.extremes import HALF_OF_THE_RANGE
 from gradc_codegen.text.indices import is_vector
 from gradc_codegen.text.module import REGISTER, literal
@@ -68,16 +68,25 @@ def unbounded(writer: Writer, node: Node, key: object, read: Read, lower_word: L
         if not asked:
             return plain
 
-        def computed(flag: str) -> list[str]:
-            return call(writer, body, dtype, plain, operands, flag, 2)
+        some, others = ([registers[i] for i in each] for each in (asked, beyond))
+        flag = extreme.flag()
+        if is_alone:
 
-        def surely() -> str:
-            some, others = ([registers[i] for i in each] for each in (asked, beyond))
-            return extremes.surely(writer, some, others, dtype)
+            def anew() -> tuple[list[str], str]:
+                return computed_anew.write(writer, body, dtype, plain, operands, (some, others))
 
-        *made, state = replaced(
-            writer, dtype, plain, computed, extreme.flag(), surely, extreme.state
-        )
+            *made, state = replaced_at_once(writer, dtype, plain, anew, flag, extreme.state)
+        else:
+
+            def computed(flag: str) -> list[str]:
+                return call(writer, body, dtype, plain, operands, flag, 2)
+
+            def surely() -> str:
+                return extremes.surely(writer, some, others, dtype)
+
+            *made, state = replaced(
+                writer, dtype, plain, computed, flag, surely, extreme.state
+            )
         extreme.settle(state)
         return made
 
@@ -137,6 +146,39 @@ def replaced(
     made = computed(sure)
     ways.append((writer.block, [*made, *state]))
     writer.close()
+    return _joined(writer, types, ways, near)
+
+
+def replaced_at_once(
+    writer: Writer,
+    dtype: DType,
+    plain: list[str],
+    anew: Callable[[], tuple[list[str], str]],
+    flag: str,
+    asked: tuple[str, str],
+) -> list[str]:
+    """Write what replaces plain results of numbers alone where there is a flag.
+
+    ``anew`` writes what gives the results there, and whether they are others. ``asked`` is as of
+    :func:`replaced`.
+    """
+    far, near = writer.labels("far", "near")
+    type_, state = asked
+    ways = [(writer.block, [*plain, state])]
+    writer.branch(flag, far, near)
+    writer.start(far)
+    writer.open()  # what is written from here on is not known behind it
+    made, is_other = anew()
+    made.append(writer.emit(f"select i1 {is_other}, {type_} {state}, {type_} 0"))
+    ways.append((writer.block, made))
+    writer.close()
+    return _joined(writer, [REGISTER[dtype]] * len(plain) + [type_], ways, near)
+
+
+def _joined(
+    writer: Writer, types: list[str], ways: list[tuple[str, list[str]]], near: str
+) -> list[str]:
+    """Go on at a block, with the registers that the ways there bring along."""
     writer.jump(near)
     writer.start(near)
     return [
