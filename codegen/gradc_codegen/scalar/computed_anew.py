@@ -41,7 +41,9 @@ def write(
     results = writer.stack.take(f"[{len(plain)} x {type_}]")
     for i, register in enumerate(plain):
         writer.store_at(type_, register, results, str(i))
-    lists = [extremes.listed(extremes.kept(writer, some, dtype).places) for some in asked]
+    lists = [
+        extremes.listed(extremes.kept(writer, some, dtype).places if some else ()) for some in asked
+    ]
     lengths = b"".join(len(each).to_bytes(2, "little") for each in lists)
     listed = extremes.list_at(module, lengths + b"".join(lists))
     pointers = (array, listed, programs.name, programs.program(body, places), results)

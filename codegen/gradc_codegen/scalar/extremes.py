@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from gradc_codegen.text.indices import is_vector
-from gradc_codegen.text.module import REGISTER, Module, suffix, vector_type
+from gradc_codegen.text.module import REGISTER, Module, literal, suffix, vector_type
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.types import DType
 from gradc_ir.wide_exponents.arithmetic import MODERATE
@@ -50,7 +50,7 @@ class Perhaps:
         self._before: dict[str, None] = {}
         self._joined = ""
 
-    def join(self, register: str, is_beyond: bool) -> None:
+    def join(self, register: str, is_beyond: bool, is_often_zero: bool = False) -> None:
         """Write what a further number adds.
 
         ``is_beyond``: it is a result of those that :func:`surely` is told apart.
@@ -65,7 +65,7 @@ class Perhaps:
         self._new.append(key)
         above = self._above_least(register)
         # of many lanes one is often zero
-        if self._vector and not is_beyond:
+        if not is_beyond and (self._vector or is_often_zero):
             above = self._unless_zero(register, above)
         self._joined = self._or(self._joined, above)
 
@@ -101,13 +101,12 @@ class Perhaps:
         return self._writer.write(self._vector, f"or {type_} {x}, {y}")
 
     def _unless_zero(self, register: str, above: str) -> str:
-        type_ = self._writer.type_of(self._bits, True)
-        given = self._writer.type_of(REGISTER[self._dtype], True)
-        nonzero = self._writer.emit_vector(f"fcmp une {given} {register}, zeroinitializer")
-        flag = self._writer.type_of("i1", True)
-        return self._writer.emit_vector(
-            f"select {flag} {nonzero}, {type_} {above}, {type_} zeroinitializer"
-        )
+        writer, vector = self._writer, self._vector
+        type_ = writer.type_of(self._bits, vector)
+        given, flag = writer.type_of(REGISTER[self._dtype], vector), writer.type_of("i1", vector)
+        zero, none = ("zeroinitializer",) * 2 if vector else (literal(0.0, self._dtype), "0")
+        nonzero = writer.write(vector, f"fcmp une {given} {register}, {zero}")
+        return writer.write(vector, f"select {flag} {nonzero}, {type_} {above}, {type_} {none}")
 
     def _above_least(self, register: str) -> str:
         writer, vector = self._writer, self._vector

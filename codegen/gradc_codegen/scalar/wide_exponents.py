@@ -19,6 +19,7 @@ from gradc_codegen.text.writer import Writer
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType
+from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.wide_exponents.arithmetic import MODERATE
 from gradc_ir.wide_exponents.formulas import Operand, Step, steps_of
 
@@ -56,12 +57,13 @@ def unbounded(writer: Writer, node: Node, key: object, read: Read, lower_word: L
         steps, results = steps_of(body)
         asked, beyond = watched(steps, len(operands), dtype)
         extreme = extremes.Perhaps(writer, dtype)
+        chosen = {i for i, x in enumerate(node.operands) if _is_often_zero(x)}
         for place in range(len(operands) + len(steps)):
             if place >= len(operands):
                 step = steps[place - len(operands)]
                 registers.append(_plain(writer, step, dtype, registers, lower_word))
             if place in asked or place in beyond:
-                extreme.join(registers[place], place in beyond)
+                extreme.join(registers[place], place in beyond, place in chosen)
                 if is_alone:
                     extremes.kept(writer, [registers[place]], dtype)
         plain = [registers[i] for i in results]
@@ -91,6 +93,12 @@ def unbounded(writer: Writer, node: Node, key: object, read: Read, lower_word: L
         return made
 
     return together(writer, node, key, written)
+
+
+def _is_often_zero(value: Value) -> bool:
+    """Whether a value is one that is chosen, or zero."""
+    node = value.node
+    return node.op.name == "select" and any(scalar_constant(x) == 0 for x in node.operands[1:])
 
 
 def together(writer: Writer, node: Node, key: object, written: Callable[[], list[str]]) -> str:
