@@ -64,7 +64,9 @@ _MLP = (
 _NETWORK = "w: f64[32,16], a: f64[32], v: f64[4,32], b: f64[4], x: f64[16], y: f64[4]"
 KERNELS = (
     Kernel("logistic8", logistic, "w: f64[8], x: f64[n,8], y: f64[n]", "vg"),
-    Kernel("logistic8 m4", logistic, "w: f32[8], x: f32[n,8], y: f32[n]", "vg", (0,), "", CORTEX_M4),
+    Kernel(
+        "logistic8 m4", logistic, "w: f32[8], x: f32[n,8], y: f32[n]", "vg", (0,), "", CORTEX_M4
+    ),
     Kernel("mlp 16-32-4", mlp, _MLP.format(m=16, h=32, k=4, n="n"), "vg", (0, 1, 2, 3)),
     Kernel("mlp of 64", mlp, _MLP.format(m=16, h=32, k=4, n=64), "vg", (0, 1, 2, 3)),
     Kernel("mlp symbolic", mlp, _MLP.format(m="m", h="h", k="k", n="n"), "vg", (0, 1, 2, 3)),

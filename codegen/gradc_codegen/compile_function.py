@@ -27,7 +27,6 @@ from gradc_ir.telling.phases import DISK, LLVM, SCHEDULE, phase
 
 if TYPE_CHECKING:
     from gradc_codegen.nest.loop_nest import LoopNest
-    from gradc_codegen.schedule.long_rows import LongRows
     from gradc_codegen.threads.divide import Division
 
 _NAME = "gradc_kernel"
@@ -153,21 +152,9 @@ class Compilation:
         from gradc_codegen.schedule.straight.registers import machine_for
 
         machine = machine_of(target(self.cpu, self.triple), self.splits, self.is_small)
-        text = lower_nest(self.nest, self.name, machine, self.has_runner, self._long)
+        text = lower_nest(self.nest, self.name, machine, self.has_runner)
         used = machine_for(self.nest, machine, text)
-        if used is machine:
-            return text
-        return lower_nest(self.nest, self.name, used, self.has_runner, self._long)
-
-    @cached_property
-    def _long(self) -> LongRows | None:
-        """The nest for long rows, where they have one of their own."""
-        from gradc_codegen.schedule.long_rows import for_long_rows
-        from gradc_codegen.schedule.passes.flat import flat
-
-        if self.is_small or self.threads > 1 or self.has_runner:
-            return None
-        return for_long_rows(flat(self.function), self.nest, self.blas)
+        return text if used is machine else lower_nest(self.nest, self.name, used, self.has_runner)
 
     @property
     def assembly(self) -> str:

@@ -22,7 +22,6 @@ from gradc_codegen.lower.parts import MOST_INLINED, Parts
 from gradc_codegen.lower.pieces import write_piece, write_scattered
 from gradc_codegen.lower.prologue import (
     checks_of,
-    handing_on,
     own_place,
     symbols_of,
     write_own_bytes,
@@ -48,7 +47,6 @@ from gradc_codegen.nest.loop_nest import (
 from gradc_codegen.nest.strips import bound_by
 from gradc_codegen.scalar.lower_scalar import lower_scalar
 from gradc_codegen.schedule.lanes import functions_among, functions_in
-from gradc_codegen.schedule.long_rows import LongRows
 from gradc_codegen.schedule.schedule import schedule
 from gradc_codegen.storage.buffers import plan
 from gradc_codegen.storage.storage import Plan
@@ -70,29 +68,17 @@ def lower(function: Function, name: str, blas: bool = False, machine: Machine = 
 
 
 def lower_nest(
-    nest: LoopNest,
-    name: str,
-    machine: Machine = ANY_MACHINE,
-    has_runner: bool = False,
-    long: LongRows | None = None,
+    nest: LoopNest, name: str, machine: Machine = ANY_MACHINE, has_runner: bool = False
 ) -> str:
     """Return LLVM text of a module for a loop nest, as :func:`lower` does for a function.
 
-    ``has_runner``: whether the kernel is told, by one argument more, what runs its tasks; ``long``:
-    the nest for rows of so many elements and more, if they have one of their own.
+    ``has_runner``: whether the kernel is told, by one argument more, what runs its tasks.
     """
     signature = Signature.of(nest.function)
     module = Module(name, machine, has_runner)
     made = plan(nest)
-    plans, first = [made], []
-    if long is not None:
-        plans.append(plan(long.nest))
-        other = f"{name}.long"
-        first = handing_on(nest, long.size, long.least, signature, other)
-        symbols = symbols_of(long.nest)
-        FunctionLowering(module, other, long.nest, plans[1], signature, symbols).main("internal ")
-    FunctionLowering(module, name, nest, made, signature, symbols_of(nest)).main("", first)
-    write_worksize(module, nest, plans, signature)
+    FunctionLowering(module, name, nest, made, signature, symbols_of(nest)).main()
+    write_worksize(module, nest, made, signature)
     if has_runner:
         write_own_bytes(module, nest, made, signature)
     return str(module)
@@ -144,15 +130,15 @@ class FunctionLowering:
         self._in_rest = False
         self.fails = False
 
-    def main(self, linkage: str = "", first: Sequence[str] = ()) -> None:
-        """Write the kernel: lines that come first, checks, the aligned arena, the nest."""
+    def main(self) -> None:
+        """Write the kernel: checks, the aligned arena, the nest."""
         writer = self.writer
-        writer.checks = [*first, *checks_of(writer, self._nest, self._plan)]
+        writer.checks = checks_of(writer, self._nest, self._plan)
         self.elements.own = own_place(writer, self._plan, self.elements.arena)
         self.body_of(self._nest.body)
         self._finish()
         parameters = ", ".join([self._signature.llvm_parameters, *self.runner])
-        head = f"define {linkage}i32 @{self._name}({parameters})"
+        head = f"define i32 @{self._name}({parameters})"
         self._module.functions.append(writer.text(head))
 
     # -- bodies of loops and branches --------------------------------------------------------------

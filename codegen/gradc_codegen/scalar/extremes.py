@@ -168,9 +168,7 @@ class Lists:
 
     def __str__(self) -> str:
         escaped = "\\" + self._bytes.hex("\\")
-        return (
-            f'{self.name} = private unnamed_addr constant [{len(self._bytes)} x i8] c"{escaped}"'
-        )
+        return f'{self.name} = private unnamed_addr constant [{len(self._bytes)} x i8] c"{escaped}"'
 
     def of(self, data: bytes) -> str:
         """Return a pointer to a list."""
@@ -227,7 +225,9 @@ def _asked(writer: Writer, registers: list[str], bounds: tuple[int, ...], dtype:
     flags = writer.stack.take(byte)
     with stored(writer, registers, dtype) as (array, places):
         data = listed(places)
-        ask(writer, array, list_at(writer.module, data), str(len(data)), lanes, bounds, dtype, flags)
+        ask(
+            writer, array, list_at(writer.module, data), str(len(data)), lanes, bounds, dtype, flags
+        )
     made = writer.write(vector, f"load {byte}, ptr {flags}")
     writer.stack.release(flags)
     return made

@@ -86,9 +86,7 @@ def unbounded(writer: Writer, node: Node, key: object, read: Read, lower_word: L
             def surely() -> str:
                 return extremes.surely(writer, some, others, dtype)
 
-            *made, state = replaced(
-                writer, dtype, plain, computed, flag, surely, extreme.state
-            )
+            *made, state = replaced(writer, dtype, plain, computed, flag, surely, extreme.state)
         extreme.settle(state)
         return made
 
