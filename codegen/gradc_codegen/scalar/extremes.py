@@ -283,10 +283,13 @@ def _text(outer: Writer, full: str, dtype: DType, lanes: int) -> str:
 
         def each(at: str) -> None:
             distance = writer.load_at("i8", "%places", at)
-            is_place = writer.emit(f"icmp ne i8 {distance}, {_NO_PLACE - 256}")
             further = writer.emit(f"zext i8 {distance} to i64")
             row = writer.add(writer.emit(f"load i64, ptr {last}"), further)
             writer.do(f"store i64 {row}, ptr {last}")
+            is_place = writer.emit(f"icmp ne i8 {distance}, {_NO_PLACE - 256}")
+            writer.where(is_place, lambda: look(row))
+
+        def look(row: str) -> None:
             place = writer.add(writer.multiply(row, "%lanes"), start)
             address = writer.emit(f"getelementptr inbounds {word}, ptr %values, i64 {place}")
             loaded = writer.write(vector, f"load {type_}, ptr {address}, align {dtype.bytes}")
@@ -294,8 +297,6 @@ def _text(outer: Writer, full: str, dtype: DType, lanes: int) -> str:
             pattern = writer.write(vector, f"and {type_} {loaded}, {number(most)}")
             ends = between(pattern, "%least", "%low"), between(pattern, "%high", "%end")
             either = writer.write(vector, f"or {flag} {ends[0]}, {ends[1]}")
-            some = writer.spread(is_place, "i1") if vector else is_place
-            either = writer.write(vector, f"and {flag} {either}, {some}")
             before = writer.write(vector, f"load {flag}, ptr {found}")
             joined = writer.write(vector, f"or {flag} {before}, {either}")
             writer.do(f"store {flag} {joined}, ptr {found}")
