@@ -118,10 +118,14 @@ class Compilation:
     is_small: bool = False
     has_runner: bool = False
 
+    @property
+    def _has_tasks(self) -> bool:
+        return self.threads > 1 or self.has_runner
+
     @cached_property
     def divisions(self) -> list[Division]:
         """What became of the outermost loops when they were divided into tasks."""
-        if self.threads <= 1 and not self.has_runner:
+        if not self._has_tasks:
             return []
         from gradc_codegen.threads.divide import divide  # one thread does without
 
@@ -143,6 +147,10 @@ class Compilation:
         has_lanes = not self.is_small and has_vectors(target(self.cpu, self.triple))
         made = Choices if has_lanes else WithoutLanes
         function = flat(self.function)
+        if self._has_tasks:
+            from gradc_codegen.schedule.passes.split_sorts import with_sorts_split
+
+            function = with_sorts_split(function)
         return schedule(function, self.blas, made(Estimates(function)))
 
     @cached_property

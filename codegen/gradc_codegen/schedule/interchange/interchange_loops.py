@@ -45,9 +45,9 @@ class InterchangeLoops:
         if not any(node.op.name == "scan" for node in function.nodes):
             return function
         # an axis that loops keep apart is that of samples, wherever in parameters it stands
-        estimate = Estimates()
-        for size in sizes_carried(function, estimate):
+        for size in sizes_carried(function, Estimates()):
             apart = Apart(size, self.blas)
+            estimate = Estimates(many=apart.names)
             ready = with_sums_apart(function, apart)
             found = regions_along(ready, apart, estimate)
             if found.regions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gradc_codegen.arrays.sort_pieces import OWN_OPS as SORT_OPS
 from gradc_codegen.schedule.choices import COPY
 from gradc_codegen.schedule.estimates import Estimates
 from gradc_codegen.schedule.interchange.interchange_loops import OWN_OPS as STRIP_OPS
@@ -17,7 +18,7 @@ from gradc_codegen.schedule.passes.view_windows import VIEW, ViewWindows
 from gradc_ir.pipeline import Pass, Pipeline
 
 # The ops that the passes make besides those of the language.
-OPS = {op.name: op for op in (COPY, VIEW, *OWN_OPS, *STRIP_OPS)}
+OPS = {op.name: op for op in (COPY, VIEW, *OWN_OPS, *STRIP_OPS, *SORT_OPS)}
 
 
 def preparation(
