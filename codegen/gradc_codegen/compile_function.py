@@ -140,18 +140,18 @@ class Compilation:
     @cached_property
     def _scheduled(self) -> LoopNest:
         from gradc_codegen.schedule.choices import Choices, WithoutLanes
-        from gradc_codegen.schedule.estimates import Estimates
+        from gradc_codegen.schedule.estimates import MANY, UNKNOWN, Estimates
         from gradc_codegen.schedule.passes.flat import flat
         from gradc_codegen.schedule.schedule import schedule
 
         has_lanes = not self.is_small and has_vectors(target(self.cpu, self.triple))
         made = Choices if has_lanes else WithoutLanes
-        function = flat(self.function)
+        function, rows = flat(self.function), UNKNOWN
         if self._has_tasks:
             from gradc_codegen.schedule.passes.split_sorts import with_sorts_split
 
-            function = with_sorts_split(function)
-        return schedule(function, self.blas, made(Estimates(function)))
+            function, rows = with_sorts_split(function), MANY
+        return schedule(function, self.blas, made(Estimates(function, rows)))
 
     @cached_property
     def llvm(self) -> str:

@@ -1,4 +1,4 @@
-"""Long sorts in pieces: the order that a stable sort of the whole has, for any length and threads."""
+"""Long sorts in pieces: the order of a stable sort of the whole, for any length and threads."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ import pytest
 import gradc
 from gradc_codegen.compile_function import Compilation
 from gradc_codegen.nest.loop_nest import Items, LoopNest, tasks_of
+from gradc_codegen.nest.strips import STRIPS
 from gradc_ir.text.parser import parse_function
 from tests.codegen.test_tasks import check, eager, graphs, why_not
 
@@ -212,6 +213,23 @@ def test_steps_that_hand_nothing_on_and_are_counted(reverse: str) -> None:
     assert "scan" in divided(Compilation(function, threads=2).nest)
     for count in (-1, 0, 1, 17, 49, 50):
         check(function, (np.asarray(count), normal(50, 300)))
+
+
+def test_steps_over_rows_of_an_unknown_number_go_in_strips_that_are_tasks() -> None:
+    def cooled(x, steps):
+        return gradc.fori_loop(0, steps, lambda i, y: y + 0.01 * np.sin(y), x)
+
+    function = gradc.compile(cooled, spec="x: f64[n], steps: i64").ir()
+    divisions = Compilation(function, threads=2).divisions
+    assert [tasks.unit for _, tasks, _ in divisions if tasks] == [160]
+    # one thread is no faster by it
+    assert not any(node.op is STRIPS for node in Compilation(function).nest.function.nodes)
+    plain, kernel = (Compilation(function, threads=threads).kernel() for threads in (1, 2))
+    for rows in (0, 1, 159, 160, 161, ROWS):
+        given = (np.linspace(-3, 3, rows), np.asarray(3))
+        for threads in (1, 2, 16):
+            kernel.run_on(threads)
+            assert kernel(given)[0].tobytes() == plain(given)[0].tobytes()
 
 
 def test_of_sizes_that_only_the_program_knows() -> None:

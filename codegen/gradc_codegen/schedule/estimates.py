@@ -6,15 +6,16 @@ from the types alone, not from the call that compiles: a kernel is as fast whoev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Size
 
 UNKNOWN = 1000
-# Rows that loops keep apart are samples or paths, of which there are many.
-_MANY = 100_000
+# So many rows that loops keep apart are worth to be shared out among threads.
+MANY = 100_000
 # An inner axis counts as a short one: a schedule for short ones does well on long ones, too.
 _INNER = 16
 
@@ -26,12 +27,18 @@ class Estimates:
     ----------
     function: the sizes of its parameters' inner axes count as short, all others as a thousand;
         without one all do.
-    many: the sizes that count as large.
+    rows: as how many rows count that loops keep apart.
+    numbers: as what sizes count, by their names.
     """
 
-    def __init__(self, function: Function | None = None, many: Iterable[str] = ()) -> None:
-        self._numbers = dict.fromkeys(_inner(function) if function else (), _INNER)
-        self._numbers |= dict.fromkeys(many, _MANY)
+    def __init__(
+        self,
+        function: Function | None = None,
+        rows: int = UNKNOWN,
+        numbers: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        self.rows = rows
+        self._numbers = dict.fromkeys(_inner(function) if function else (), _INNER) | {**numbers}
         self._found: dict[Size, float] = {}
 
     def __call__(self, size: Size) -> float:

@@ -4,7 +4,8 @@ A call of a kernel puts a *job* into a list: a function, a table for it, and int
 iterations are cut. Threads that wait take part in the first job that has tasks left, and so does
 the caller, in its own; it then waits for those who are still at a task of this job, and for no one
 else. So calls may come from any number of threads, and one within another: who finds no help does
-all by itself. One lock is around all of it, taken once a task, and nobody spins.
+all by itself. One lock is around all of it, taken once a task, and nobody spins for longer than it takes
+to fall asleep.
 
 Threads are made when a call first asks for so many, and sleep between jobs. A child after a fork
 has none and makes its own. What each needs as scratch it keeps, up to a bound.
@@ -12,11 +13,11 @@ has none and makes its own. What each needs as scratch it keeps, up to a bound.
 
 from __future__ import annotations
 
-import platform
 import signal
 import sys
 
 from gradc_codegen.threads.cut import EACH, RANGE, WORTH
+from gradc_codegen.threads.waiting import waiting_text
 
 # What a kernel calls.
 RUN = "gradc.tasks.run"
@@ -30,15 +31,6 @@ _TASKS_A_THREAD = 4
 _KEPT, _LINE = 1 << 26, 64
 # What a mutex, a condition and a set of signals take at most, in bytes.
 _ROOM = 128
-# To fall asleep and to be woken takes some 50 µs. Who is done with a task looks for about half of
-# that whether there is more to do, or whether the others are done.
-_LOOKS = 1000
-# Who finds the lock taken tries so often before it sleeps: it is taken for less time than that.
-_TRIES = 100
-# what a processor does between two looks: some 25 ns of nothing
-_X86, _ARM = "@llvm.x86.sse2.pause()", "@llvm.aarch64.isb(i32 15)"
-_PAUSES = {"x86_64": _X86, "amd64": _X86, "aarch64": _ARM, "arm64": _ARM}
-
 _PARAMETERS = (
     "ptr %task, ptr %table, i64 %size, i64 %unit, i64 %whole, i64 %work, i64 %threads, "
     "i64 %bytes, ptr %own"
@@ -81,7 +73,7 @@ def pool_text() -> str:
     """Return the text of the pool."""
     if sys.platform == "win32":  # its threads are others: all is done by the caller
         return _ALONE
-    return _DECLARED + _STATE + _LIST + _watch() + _TASKS + _thread() + _run()
+    return _DECLARED + _STATE + _LIST + waiting_text() + _TASKS + _thread() + _run()
 
 
 _ALONE = f"""
@@ -219,61 +211,6 @@ end:
   ret ptr %job
 }}
 """
-
-
-def _watch() -> str:
-    """Return the function that looks at a number for a while, until it is another.
-
-    The lock is held before and after, but not while it looks.
-    """
-    pause = _PAUSES.get(platform.machine().lower())
-    paused = f"  call void {pause}\n" if pause else ""
-    declared = f"declare void {pause.replace('15', '')}" if pause else ""
-    return f"""
-{declared}
-
-define internal void @watch(ptr %place, i64 %known) {{
-entry:
-  call i32 @pthread_mutex_unlock(ptr @lock)
-  br label %look
-look:
-  %looks = phi i64 [ 0, %entry ], [ %more, %again ]
-  %found = load atomic i64, ptr %place monotonic, align 8
-  %same = icmp eq i64 %found, %known
-  %some = icmp ult i64 %looks, {_LOOKS}
-  %both = and i1 %same, %some
-  br i1 %both, label %again, label %end
-again:
-{paused}  %more = add i64 %looks, 1
-  br label %look
-end:
-  call void @enter()
-  ret void
-}}
-
-; takes the lock, which others have for a moment only
-define internal void @enter() {{
-entry:
-  br label %try
-try:
-  %tries = phi i64 [ 0, %entry ], [ %more, %again ]
-  %taken = call i32 @pthread_mutex_trylock(ptr @lock)
-  %is.ours = icmp eq i32 %taken, 0
-  br i1 %is.ours, label %end, label %other
-other:
-  %some = icmp ult i64 %tries, {_TRIES}
-  br i1 %some, label %again, label %wait
-again:
-{paused}  %more = add i64 %tries, 1
-  br label %try
-wait:
-  call i32 @pthread_mutex_lock(ptr @lock)
-  br label %end
-end:
-  ret void
-}}
-"""
-
 
 # The lock is held before and after. Tasks are taken in order: behind one that failed none is begun,
 # and of several that did the first one says how the call ends, as if there were one thread.

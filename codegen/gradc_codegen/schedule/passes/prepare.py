@@ -34,7 +34,8 @@ def preparation(
     symbols: for the body of a loop or branch the sizes that the functions around it bind.
     estimate: what sizes are taken for.
     """
-    copies = CopyCheapValues(estimate or Estimates())
+    estimate = estimate or Estimates()
+    copies = CopyCheapValues(estimate)
     passes: tuple[Pass, ...] = (
         SampleContractions(),
         SpellOut(blas),
@@ -44,5 +45,5 @@ def preparation(
         copies,
     )
     if not symbols:  # all loops are in what is outermost
-        passes = (InterchangeLoops(blas), *passes)
+        passes = (InterchangeLoops(blas, estimate.rows), *passes)
     return Pipeline("codegen", passes, OPS, tuple(symbols))
