@@ -119,10 +119,14 @@ class Compilation:
     is_small: bool = False
     has_runner: bool = False
 
+    @property
+    def _has_tasks(self) -> bool:
+        return self.threads > 1 or self.has_runner
+
     @cached_property
     def divisions(self) -> list[Division]:
         """What became of the outermost loops when they were divided into tasks."""
-        if self.threads <= 1 and not self.has_runner:
+        if not self._has_tasks:
             return []
         from gradc_codegen.threads.divide import divide  # one thread does without
 
@@ -137,14 +141,18 @@ class Compilation:
     @cached_property
     def _scheduled(self) -> LoopNest:
         from gradc_codegen.schedule.choices import Choices, WithoutLanes
-        from gradc_codegen.schedule.estimates import Estimates
+        from gradc_codegen.schedule.estimates import MANY, UNKNOWN, Estimates
         from gradc_codegen.schedule.passes.flat import flat
         from gradc_codegen.schedule.schedule import schedule
 
         has_lanes = not self.is_small and has_vectors(target(self.cpu, self.triple))
         made = Choices if has_lanes else WithoutLanes
-        function = flat(self.function)
-        return schedule(function, self.blas, made(Estimates(function)))
+        function, rows = flat(self.function), UNKNOWN
+        if self._has_tasks:
+            from gradc_codegen.schedule.passes.split_sorts import with_sorts_split
+
+            function, rows = with_sorts_split(function), MANY
+        return schedule(function, self.blas, made(Estimates(function, rows)))
 
     @cached_property
     def llvm(self) -> str:
