@@ -114,7 +114,7 @@ rules-audit: $(VENV)/.test ## which cases of accuracy need which stable rule: le
 gate: $(VENV)/.test ## pairs of rules that meet at special values, for hours; ARGS="--part 3/100" for some
 	$(BIN)/python tools/gate.py --cache .gate $(ARGS)
 
-gate-points: $(VENV)/.test ## every rule alone at all special values, not at some: ten minutes
+gate-points: $(VENV)/.test ## every rule at all special values, not at some: ten minutes
 	$(BIN)/python -m tools.gate_points --cache .gate $(ARGS)
 
 docs: $(VENV)/.test bytecode ## write the generated pages of docs/, then run every example of the docs
