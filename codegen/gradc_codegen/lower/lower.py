@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from gradc_codegen.abi import Signature, Status
-from gradc_codegen.lower.bundles import write_bundle
+from gradc_codegen.lower.bundles import Bundles, Widths
 from gradc_codegen.lower.elements import Elements
 from gradc_codegen.lower.loops.interior_blocks import with_interior
 from gradc_codegen.lower.loops.masked_sums import MaskedSums
@@ -125,6 +125,8 @@ class FunctionLowering:
         self._bodies: dict[tuple[Node, int], Body] = {}
         self._masked_sums = MaskedSums(self, nest, made)
         self._parts = Parts(self, made, self._begin_part)
+        widths = Widths(nest.statements, module.machine.vector_bytes)
+        self._bundles = Bundles(self.elements, widths)
         self._in_rest = False
         self.fails = False
 
@@ -169,6 +171,7 @@ class FunctionLowering:
         repeats = self.writer.runs_often or node.op.name in ("scan", "while", "strips")
         inner.writer.runs_often = repeats and functions_among(nest.statements) <= MOST_INLINED
         inner.elements.own = own_place(inner.writer, made, inner.elements.arena)
+        inner.elements.enter(self.elements, node, nest.function)
         given = signature.llvm_parameters_of_body(nest.overwrites)
         parameters = ", ".join([given, *self.runner])
         inner.body_of(nest.body)
@@ -242,6 +245,7 @@ class FunctionLowering:
             self._module, name, self._nest, self._plan, self._signature, self._symbols, indices
         )
         inner._in_rest = in_rest
+        inner._bundles.widths = self._bundles.widths
 
         def end(parameters: list[str], attributes: str) -> None:
             given = self._signature.llvm_parameters_of_body(self._nest.overwrites)
@@ -358,8 +362,10 @@ class FunctionLowering:
         if not statement.dims and statement.kind is StatementKind.MAP and _is_plain(node):
             elements = self.elements
             known = elements.registers
-            if statement.bundle:
-                self._bundle(statement.bundle, statement)
+            bundle = self._bundles.write(statement)
+            if bundle is not None:
+                for member, register in bundle.items():
+                    self._finished(member, register, [])
                 return
             operands = [known.get(x) or elements.element(x, ()) for x in node.operands]
             self._finished(statement, lower_scalar(self.writer, node, operands), [])
@@ -381,13 +387,6 @@ class FunctionLowering:
             self._finished(statement, self.elements.element(node.operands[0], tuple(own)), own)
         else:
             self._finished(statement, self._value(statement, own), own)
-
-    def _bundle(self, bundle: Sequence[Statement], first: Statement) -> None:
-        """Write all statements of a bundle when the first one comes."""
-        if first is not bundle[0]:
-            return
-        for statement, register in write_bundle(self.elements, bundle).items():
-            self._finished(statement, register, [])
 
     def _value(self, statement: Statement, own: list[str]) -> str:
         node = statement.node
