@@ -22,10 +22,12 @@ class Estimates:
     ----------
     function: the sizes of its parameters' inner axes count as short, all others as a thousand;
         without one all do.
+    inner: what the former count as.
     """
 
-    def __init__(self, function: Function | None = None) -> None:
-        self._inner = _inner(function) if function else set()
+    def __init__(self, function: Function | None = None, inner: int = _INNER) -> None:
+        self._inner = inner_sizes(function) if function else set()
+        self._length = inner
         self._found: dict[Size, float] = {}
 
     def __call__(self, size: Size) -> float:
@@ -35,13 +37,14 @@ class Estimates:
         found = self._found.get(size)
         if found is None:
             values = {
-                name: _INNER if name in self._inner else UNKNOWN for name in sizes.symbols(size)
+                name: self._length if name in self._inner else UNKNOWN
+                for name in sizes.symbols(size)
             }
             found = self._found[size] = float(max(sizes.evaluate(size, values), 0))
         return found
 
 
-def _inner(function: Function) -> set[str]:
+def inner_sizes(function: Function) -> set[str]:
     """Return the sizes that are the last axis of a parameter and no other axis of it.
 
     Features of samples and coordinates of points are; the two sides of a picture are not.
