@@ -62,8 +62,7 @@ def lower(function: Function, name: str, blas: bool = False, machine: Machine = 
 
     The signature is that of :class:`gradc_codegen.abi.Signature`. The kernel returns a
     :class:`gradc_codegen.abi.Status`; after any but OK its outputs must not be used.
-    With ``blas`` contractions that are bound by arithmetic go to BLAS; without it the results are
-    those of the language, to the bit, whatever the ``machine`` is.
+    With ``blas`` contractions that are bound by arithmetic go to BLAS, whose bits are its own.
     """
     return lower_nest(schedule(function, blas), name, machine)
 
@@ -179,6 +178,7 @@ class FunctionLowering:
         repeats = self.writer.runs_often or node.op.name in ("scan", "while", "strips")
         inner.writer.runs_often = repeats and functions_among(nest.statements) <= MOST_INLINED
         inner.elements.own = own_place(inner.writer, made, inner.elements.arena)
+        inner.elements.enter(self.elements, node, nest.function)
         given = signature.llvm_parameters_of_body(nest.overwrites)
         parameters = ", ".join([given, *self.runner])
         inner.body_of(nest.body)
@@ -268,7 +268,7 @@ class FunctionLowering:
         """Write the starts of a loop's reductions."""
         for statement in loop.reductions:
             state = self._plan.accumulators[statement]
-            made = Running(self.elements, state, self._own, chunk_at, not loop.has_parts, is_fresh)
+            made = Running(self.elements, state, self.own, chunk_at, not loop.has_parts, is_fresh)
             made.begin()
             self.running[statement] = made
         return [self.running[statement] for statement in loop.reductions]
@@ -283,7 +283,7 @@ class FunctionLowering:
 
     def finished(self, statement: Statement, register: str) -> None:
         """Put the total of a reduction where it lives."""
-        self._finished(statement, register, self._own(statement))
+        self._finished(statement, register, self.own(statement))
 
     def _loop(self, loop: Loop) -> None:
         self.rows.flush()
@@ -296,7 +296,7 @@ class FunctionLowering:
             return
         running = self.begin(loop)
         turns = partial(self.turns, loop, running)
-        where_needed(self.elements, loop, self._own, self._plan.storage, turns)
+        where_needed(self.elements, loop, self.own, self._plan.storage, turns)
         self.end(running)
 
     def turns(self, loop: Loop, running: list[Running], bounds: Bounds | None = None) -> None:
@@ -353,7 +353,7 @@ class FunctionLowering:
         is_short = not isinstance(size, int) and self.elements.decided.get(size)
         return self._plan.accumulators[statement].grouped and not is_short
 
-    def _own(self, statement: Statement) -> list[str]:
+    def own(self, statement: Statement) -> list[str]:
         """Return the index of each of a statement's dims; 0 for those no open loop runs over."""
         own = ["0"] * len(statement.dims)
         for loop, dim in statement.loops:
@@ -379,7 +379,7 @@ class FunctionLowering:
         if statement.kind is StatementKind.WHOLE:
             self._whole_arrays.write(statement, None)
             return
-        own = self._own(statement)
+        own = self.own(statement)
         if statement.kind is StatementKind.SCATTER:
             write_scattered(self, statement, own)
         elif statement.kind is StatementKind.PIECE:
@@ -408,7 +408,7 @@ class FunctionLowering:
                 self._finished(statement, self._single(statement, own), own)
                 return
             # its loop is in another function
-            running = self.running[statement] = Running(self.elements, state, self._own)
+            running = self.running[statement] = Running(self.elements, state, self.own)
             running.in_rest = self._in_rest
         running.step(own)
 

@@ -42,7 +42,7 @@ def for_long_rows(function: Function, nest: LoopNest, blas: bool = False) -> Lon
     inner = inner_sizes(function)
     if len(inner) != 1 or nest.bodies:
         return None
-    estimate = Estimates(function, _USUAL)
+    estimate = Estimates(function, numbers=dict.fromkeys(inner, _USUAL))
     costs = LaneCosts(estimate)
     loops = [item for item in nest.body if isinstance(item, Loop) and item.block == OUTER]
     over_rows = sum(costs.in_lanes(loop, OUTER) for loop in loops if loop.staged)
