@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from gradc_codegen.abi import Signature, Status
-from gradc_codegen.lower.bundles import write_bundle
+from gradc_codegen.lower.bundles import Bundles, Widths
 from gradc_codegen.lower.elements import Elements
 from gradc_codegen.lower.loops.interior_blocks import with_interior
 from gradc_codegen.lower.loops.masked_sums import MaskedSums
@@ -125,6 +125,8 @@ class FunctionLowering:
         self._bodies: dict[tuple[Node, int], Body] = {}
         self._masked_sums = MaskedSums(self, nest, made)
         self._parts = Parts(self, made, self._begin_part)
+        widths = Widths(nest.statements, module.machine.vector_bytes)
+        self._bundles = Bundles(self.elements, widths)
         self._in_rest = False
         self.fails = False
 
@@ -169,6 +171,7 @@ class FunctionLowering:
         repeats = self.writer.runs_often or node.op.name in ("scan", "while", "strips")
         inner.writer.runs_often = repeats and functions_among(nest.statements) <= MOST_INLINED
         inner.elements.own = own_place(inner.writer, made, inner.elements.arena)
+        inner.elements.enter(self.elements, node, nest.function)
         given = signature.llvm_parameters_of_body(nest.overwrites)
         parameters = ", ".join([given, *self.runner])
         inner.body_of(nest.body)
@@ -242,6 +245,7 @@ class FunctionLowering:
             self._module, name, self._nest, self._plan, self._signature, self._symbols, indices
         )
         inner._in_rest = in_rest
+        inner._bundles.widths = self._bundles.widths
 
         def end(parameters: list[str], attributes: str) -> None:
             given = self._signature.llvm_parameters_of_body(self._nest.overwrites)
@@ -257,7 +261,7 @@ class FunctionLowering:
         """Write the starts of a loop's reductions."""
         for statement in loop.reductions:
             state = self._plan.accumulators[statement]
-            made = Running(self.elements, state, self._own, chunk_at, not loop.has_parts, is_fresh)
+            made = Running(self.elements, state, self.own, chunk_at, not loop.has_parts, is_fresh)
             made.begin()
             self.running[statement] = made
         return [self.running[statement] for statement in loop.reductions]
@@ -272,7 +276,7 @@ class FunctionLowering:
 
     def finished(self, statement: Statement, register: str) -> None:
         """Put the total of a reduction where it lives."""
-        self._finished(statement, register, self._own(statement))
+        self._finished(statement, register, self.own(statement))
 
     def _loop(self, loop: Loop) -> None:
         self.rows.flush()
@@ -285,7 +289,7 @@ class FunctionLowering:
             return
         running = self.begin(loop)
         turns = partial(self.turns, loop, running)
-        where_needed(self.elements, loop, self._own, self._plan.storage, turns)
+        where_needed(self.elements, loop, self.own, self._plan.storage, turns)
         self.end(running)
 
     def turns(self, loop: Loop, running: list[Running], bounds: Bounds | None = None) -> None:
@@ -342,7 +346,7 @@ class FunctionLowering:
         is_short = not isinstance(size, int) and self.elements.decided.get(size)
         return self._plan.accumulators[statement].grouped and not is_short
 
-    def _own(self, statement: Statement) -> list[str]:
+    def own(self, statement: Statement) -> list[str]:
         """Return the index of each of a statement's dims; 0 for those no open loop runs over."""
         own = ["0"] * len(statement.dims)
         for loop, dim in statement.loops:
@@ -358,8 +362,10 @@ class FunctionLowering:
         if not statement.dims and statement.kind is StatementKind.MAP and _is_plain(node):
             elements = self.elements
             known = elements.registers
-            if statement.bundle:
-                self._bundle(statement.bundle, statement)
+            bundle = self._bundles.write(statement)
+            if bundle is not None:
+                for member, register in bundle.items():
+                    self._finished(member, register, [])
                 return
             operands = [known.get(x) or elements.element(x, ()) for x in node.operands]
             self._finished(statement, lower_scalar(self.writer, node, operands), [])
@@ -367,7 +373,7 @@ class FunctionLowering:
         if statement.kind is StatementKind.WHOLE:
             self._whole_arrays.write(statement, None)
             return
-        own = self._own(statement)
+        own = self.own(statement)
         if statement.kind is StatementKind.SCATTER:
             write_scattered(self, statement, own)
         elif statement.kind is StatementKind.PIECE:
@@ -381,13 +387,6 @@ class FunctionLowering:
             self._finished(statement, self.elements.element(node.operands[0], tuple(own)), own)
         else:
             self._finished(statement, self._value(statement, own), own)
-
-    def _bundle(self, bundle: Sequence[Statement], first: Statement) -> None:
-        """Write all statements of a bundle when the first one comes."""
-        if first is not bundle[0]:
-            return
-        for statement, register in write_bundle(self.elements, bundle).items():
-            self._finished(statement, register, [])
 
     def _value(self, statement: Statement, own: list[str]) -> str:
         node = statement.node
@@ -403,7 +402,7 @@ class FunctionLowering:
                 self._finished(statement, self._single(statement, own), own)
                 return
             # its loop is in another function
-            running = self.running[statement] = Running(self.elements, state, self._own)
+            running = self.running[statement] = Running(self.elements, state, self.own)
             running.in_rest = self._in_rest
         running.step(own)
 

@@ -60,6 +60,9 @@ class Lowering(Protocol):
     def body(self, node: Node, position: int) -> Body:
         """Return a body of a node of control flow as a function of the module."""
 
+    def own(self, statement: Statement) -> list[str]:
+        """Return the index of each of a statement's dims; 0 for those no open loop runs over."""
+
     def refuse(self, condition: str, status: Status) -> None:
         """Return a status where a condition holds."""
 

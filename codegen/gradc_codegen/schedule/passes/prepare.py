@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gradc_codegen.arrays.sort_pieces import OWN_OPS as SORT_OPS
 from gradc_codegen.schedule.choices import COPY
 from gradc_codegen.schedule.estimates import Estimates
 from gradc_codegen.schedule.interchange.interchange_loops import OWN_OPS as STRIP_OPS
@@ -17,7 +18,7 @@ from gradc_codegen.schedule.passes.view_windows import VIEW, ViewWindows
 from gradc_ir.pipeline import Pass, Pipeline
 
 # The ops that the passes make besides those of the language.
-OPS = {op.name: op for op in (COPY, VIEW, *OWN_OPS, *STRIP_OPS)}
+OPS = {op.name: op for op in (COPY, VIEW, *OWN_OPS, *STRIP_OPS, *SORT_OPS)}
 
 
 def preparation(
@@ -33,7 +34,8 @@ def preparation(
     symbols: for the body of a loop or branch the sizes that the functions around it bind.
     estimate: what sizes are taken for.
     """
-    copies = CopyCheapValues(estimate or Estimates())
+    estimate = estimate or Estimates()
+    copies = CopyCheapValues(estimate)
     passes: tuple[Pass, ...] = (
         SampleContractions(),
         SpellOut(blas),
@@ -43,5 +45,5 @@ def preparation(
         copies,
     )
     if not symbols:  # all loops are in what is outermost
-        passes = (InterchangeLoops(blas), *passes)
+        passes = (InterchangeLoops(blas, estimate.rows), *passes)
     return Pipeline("codegen", passes, OPS, tuple(symbols))

@@ -21,7 +21,7 @@ from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.building.floats import as_float
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
-from gradc.tracing.core.symbolic_size import leaves_below
+from gradc.tracing.core.symbolic_size import has_at_least, leaves_below
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.linalg.products import contracted, in_one_dtype
 from gradc.tracing.numpy.shape import shaping
@@ -77,8 +77,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     found = []
     for one, spacing in zip(axes, spacings):
         moved = shaping.moveaxis(x, one, 0)
-        size = moved.shape[0]
-        if isinstance(size, int) and size < edge_order + 1:
+        if not has_at_least(moved.shape[0], edge_order + 1):
             raise shape_error(f"np.gradient: axis {one} needs {edge_order + 1} elements")
         slopes = _slopes(moved, spacing, edge_order)
         found.append(shaping.moveaxis(slopes, 0, one))
@@ -89,7 +88,7 @@ def _slopes(x: Any, spacing: Any, edge_order: int) -> Any:
     if spacing.ndim:
         steps = shaping.diff(spacing).reshape(one_axis(0, x.ndim)).astype(x.dtype)
         before, after = steps[:-1], steps[1:]
-        first, last = steps[:1], steps[-1:]
+        first, last = steps[0], steps[-1]
         inner = (
             -after / (before * (before + after)) * x[:-2]
             + (after - before) / (before * after) * x[1:-1]
@@ -98,11 +97,12 @@ def _slopes(x: Any, spacing: Any, edge_order: int) -> Any:
     else:
         first = last = spacing
         inner = (x[2:] - x[:-2]) / (2.0 * spacing)
-    start, end = (x[1:2] - x[:1]) / first, (x[-1:] - x[-2:-1]) / last
+    start, end = (x[1] - x[0]) / first, (x[-1] - x[-2]) / last
     if edge_order == 2:
-        start = _edge(x[:1], x[1:2], x[2:3], first, steps[1:2] if spacing.ndim else first)
-        end = -_edge(x[-1:], x[-2:-1], x[-3:-2], last, steps[-2:-1] if spacing.ndim else last)
-    return shaping.concatenate([array(part).astype(x.dtype) for part in (start, inner, end)], 0)
+        start = _edge(x[0], x[1], x[2], first, steps[1] if spacing.ndim else first)
+        end = -_edge(x[-1], x[-2], x[-3], last, steps[-2] if spacing.ndim else last)
+    parts = array(start)[None], inner, array(end)[None]
+    return shaping.concatenate([array(part).astype(x.dtype) for part in parts], 0)
 
 
 def _edge(x0: Any, x1: Any, x2: Any, near: Any, far: Any) -> Any:
