@@ -16,7 +16,7 @@ from gradc.autodiff.bodies import finishing
 from gradc.autodiff.open_calls import OpenCalls
 from gradc.autodiff.partition import compose, linear_part, split
 from gradc.derivatives import jvp, vjp
-from gradc.distribution import DistributeLoops
+from gradc.distribution import DistributeLoops, LeaveOutLoops
 from gradc.requests.options import Options
 from gradc.requests.request import KINDS, Request
 from gradc.rules import Kind, Rule, Simplify, SkipZeros, Stabilise
@@ -66,7 +66,7 @@ def after(options: Options) -> Pipeline:
         formulas = (RecoverFinite(), UnboundExponents()) if options.stable else ()
         # what a known size tells comes last, or the bits of a call would not be those of symbols
         ones = Simplify(of_known_sizes(), "fold-ones", "take what is reduced over axes of size 1")
-        last = (DistributeLoops(), on_need("RelayoutInvariants"), *formulas, ones)
+        last = (DistributeLoops(), LeaveOutLoops(), on_need("RelayoutInvariants"), *formulas, ones)
         last += (TakeApart(options.stable), ComputeProducts())
     return Pipeline("after", (*_derivative_passes(options), *last), phase=RULES)
 

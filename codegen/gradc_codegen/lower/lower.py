@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gradc_codegen.abi import Signature, Status
-from gradc_codegen.lower.bundles import write_bundle
+from gradc_codegen.lower.bundles import Bundles
 from gradc_codegen.lower.elements import Elements
 from gradc_codegen.lower.lowering import MOST_INLINED, RUNNER, Body, Bounds
 from gradc_codegen.lower.outputs import Outputs
 from gradc_codegen.lower.prologue import (
     checks_of,
+    handing_on,
     own_place,
     symbols_of,
     write_own_bytes,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from gradc_codegen.lower.loops.masked_sums import MaskedSums
     from gradc_codegen.lower.parts import Parts
     from gradc_codegen.lower.reducing.running import Running
+    from gradc_codegen.schedule.versions.long_rows import LongRows
 
 
 def lower(function: Function, name: str, blas: bool = False, machine: Machine = ANY_MACHINE) -> str:
@@ -53,27 +55,33 @@ def lower(function: Function, name: str, blas: bool = False, machine: Machine = 
 
     The signature is that of :class:`gradc_codegen.abi.Signature`. The kernel returns a
     :class:`gradc_codegen.abi.Status`; after any but OK its outputs must not be used.
-    With ``blas`` contractions that are bound by arithmetic go to BLAS; without it the results are
-    those of the language, to the bit. What is written depends on the ``machine`` a little, its
-    results do not.
+    With ``blas`` contractions that are bound by arithmetic go to BLAS, whose bits are its own.
     """
     return lower_nest(schedule(function, blas), name, machine)
 
 
 def lower_nest(
-    nest: LoopNest, name: str, machine: Machine = ANY_MACHINE, has_runner: bool = False
+    nest: LoopNest,
+    name: str,
+    machine: Machine = ANY_MACHINE,
+    has_runner: bool = False,
+    long: LongRows | None = None,
 ) -> str:
     """Return LLVM text of a module for a loop nest, as :func:`lower` does for a function.
 
-    ``has_runner``: whether the kernel is told, by one argument more, what runs its tasks.
+    ``has_runner``: whether one argument more tells what runs tasks; ``long``: a nest for long rows.
     """
-    signature = Signature.of(nest.function)
-    module = Module(name, machine, has_runner)
-    made = plan(nest)
-    FunctionLowering(module, name, nest, made, signature, symbols_of(nest)).main()
-    write_worksize(module, nest, made, signature)
+    signature, symbols = Signature.of(nest.function), symbols_of(nest)
+    module, plans, first = Module(name, machine, has_runner), [plan(nest)], []
+    if long is not None:
+        other = f"{name}.long"
+        first = handing_on(symbols[long.size], long.least, signature, other)
+        plans.append(plan(long.nest))
+        FunctionLowering(module, other, long.nest, plans[1], signature, symbols).main("internal ")
+    FunctionLowering(module, name, nest, plans[0], signature, symbols).main("", first)
+    write_worksize(module, nest, plans, signature)
     if has_runner:
-        write_own_bytes(module, nest, made, signature)
+        write_own_bytes(module, nest, plans[0], signature)
     return str(module)
 
 
@@ -116,8 +124,8 @@ class FunctionLowering:
         self.rows = RowStores(self.writer)
         self._refusals: dict[Status, str] = {}
         self._bodies: dict[tuple[Node, int], Body] = {}
-        self._in_rest = False
-        self.fails = False
+        self._bundles = Bundles(self.elements, nest.statements)
+        self._in_rest = self.fails = False
 
     # what straight code does without is loaded by the first function that has some
 
@@ -139,16 +147,17 @@ class FunctionLowering:
 
         return Parts(self, self._plan, self._begin_part)
 
-    def main(self) -> None:
-        """Write the kernel: checks, the aligned arena, the nest."""
+    def main(self, linkage: str = "", first: Sequence[str] = ()) -> None:
+        """Write the kernel: what comes first, checks, the aligned arena, the nest."""
         writer = self.writer
-        writer.checks = checks_of(writer, self._nest, self._plan)
+        writer.checks = [*first, *checks_of(writer, self._nest, self._plan)]
         self.elements.own = own_place(writer, self._plan, self.elements.arena)
         self.body_of(self._nest.body)
         self._finish()
         parameters = ", ".join([self._signature.llvm_parameters, *self.runner])
-        head = f"define i32 @{self._name}({parameters})"
-        self._module.functions.append(writer.text(head))
+        self._module.functions.append(
+            writer.text(f"define {linkage}i32 @{self._name}({parameters})")
+        )
 
     # -- bodies of loops and branches --------------------------------------------------------------
 
@@ -180,6 +189,7 @@ class FunctionLowering:
         repeats = self.writer.runs_often or node.op.name in ("scan", "while", "strips")
         inner.writer.runs_often = repeats and functions_among(nest.statements) <= MOST_INLINED
         inner.elements.own = own_place(inner.writer, made, inner.elements.arena)
+        inner.elements.enter(self.elements, node, nest.function)
         given = signature.llvm_parameters_of_body(nest.overwrites)
         parameters = ", ".join([given, *self.runner])
         inner.body_of(nest.body)
@@ -258,6 +268,7 @@ class FunctionLowering:
             self._module, name, self._nest, self._plan, self._signature, self._symbols, indices
         )
         inner._in_rest = in_rest
+        inner._bundles.widths = self._bundles.widths
 
         def end(parameters: list[str], attributes: str) -> None:
             given = self._signature.llvm_parameters_of_body(self._nest.overwrites)
@@ -311,8 +322,9 @@ class FunctionLowering:
         if not statement.dims and statement.kind is StatementKind.MAP and _is_plain(node):
             elements = self.elements
             known = elements.registers
-            if statement.bundle:
-                self._bundle(statement.bundle, statement)
+            if (bundle := self._bundles.write(statement)) is not None:
+                for member, register in bundle.items():
+                    self._finished(member, register, [])
                 return
             operands = [known.get(x) or elements.element(x, ()) for x in node.operands]
             self._finished(statement, lower_scalar(self.writer, node, operands), [])
@@ -337,13 +349,6 @@ class FunctionLowering:
             self._finished(statement, self.elements.element(node.operands[0], tuple(own)), own)
         else:
             self._finished(statement, self._value(statement, own), own)
-
-    def _bundle(self, bundle: Sequence[Statement], first: Statement) -> None:
-        """Write all statements of a bundle when the first one comes."""
-        if first is not bundle[0]:
-            return
-        for statement, register in write_bundle(self.elements, bundle).items():
-            self._finished(statement, register, [])
 
     def _value(self, statement: Statement, own: list[str]) -> str:
         node = statement.node

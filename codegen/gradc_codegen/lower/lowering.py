@@ -64,14 +64,14 @@ class Lowering(Protocol):
     def body(self, node: Node, position: int) -> Body:
         """Return a body of a node of control flow as a function of the module."""
 
+    def own(self, statement: Statement) -> list[str]:
+        """Return the index of each of a statement's dims; 0 for those no open loop runs over."""
+
     def refuse(self, condition: str, status: Status) -> None:
         """Return a status where a condition holds."""
 
     def check(self, status: str) -> None:
         """Return what a function of C returned, where that is not OK."""
-
-    def own(self, statement: Statement) -> list[str]:
-        """Return the index of each of a statement's dims; 0 for those no open loop runs over."""
 
     def body_of(self, body: Sequence[Item]) -> None:
         """Write the items of a loop's body, or of the whole nest."""

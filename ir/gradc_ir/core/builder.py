@@ -191,15 +191,17 @@ def rebuilt(
     function: Function,
     is_replaced: Callable[[Node], bool],
     make: Callable[[Node, list[Value]], Sequence[Value]],
+    order: Iterable[Node] | None = None,
 ) -> Function:
     """Return a function in which other values stand for the results of some nodes.
 
-    ``make`` builds them, in the active builder, from a node and its operands there.
+    ``make`` builds them, in the active builder, from a node and its operands there. ``order`` is
+    that in which nodes are made, if not the function's.
     """
     mapping: dict[Value, Value] = {}
     with Builder.beyond(function.nodes) as builder:
         lines_of = function.locations
-        for node in function.nodes:
+        for node in function.nodes if order is None else order:
             lines = lines_of.get(node, ())
             if not is_replaced(node):
                 builder.copy(node, mapping, lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gradc_codegen.arrays.sort_pieces import OWN_OPS as SORT_OPS
 from gradc_codegen.nest import strips
 from gradc_codegen.nest.views import VIEW
 from gradc_codegen.schedule.choices import COPY
@@ -14,7 +15,7 @@ from gradc_ir.core.graph import Function
 from gradc_ir.pipeline import OnNeed, Pass, Pipeline
 
 # The ops that the passes make besides those of the language.
-OPS = {op.name: op for op in (COPY, VIEW, *OWN_OPS, *strips.OWN_OPS)}
+OPS = {op.name: op for op in (COPY, VIEW, *OWN_OPS, *strips.OWN_OPS, *SORT_OPS)}
 
 
 def _has_loops(function: Function) -> bool:
@@ -45,7 +46,8 @@ def preparation(
     symbols: for the body of a loop or branch the sizes that the functions around it bind.
     estimate: what sizes are taken for.
     """
-    copies = CopyCheapValues(estimate or Estimates())
+    estimate = estimate or Estimates()
+    copies = CopyCheapValues(estimate)
     passes: tuple[Pass, ...] = (
         OnNeed(f"{_PASSES}.sample_contractions", "SampleContractions", _looks_up),
         SpellOut(blas),
@@ -57,5 +59,6 @@ def preparation(
     )
     if not symbols:  # all loops are in what is outermost
         interchange = "gradc_codegen.schedule.interchange.interchange_loops"
-        passes = (OnNeed(interchange, "InterchangeLoops", _has_loops, (blas,)), *passes)
+        given = blas, estimate.rows
+        passes = (OnNeed(interchange, "InterchangeLoops", _has_loops, given), *passes)
     return Pipeline("codegen", passes, OPS, tuple(symbols))
