@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gradc_codegen.abi import LARGEST_SIZE, Status
+from gradc_codegen.compile_function import compile_object
 from gradc_codegen.interface.c_guard import guard_text, kernel_name
 from gradc_codegen.machine.jit import compile_module
 from gradc_codegen.machine.machine_code import machine_code
@@ -17,6 +18,7 @@ from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Size, symbol
 from gradc_ir.core.types import DType, Type
+from gradc_ir.text.parser import parse_function
 
 n, m = symbol("n"), symbol("m")
 
@@ -167,3 +169,14 @@ def test_a_size_t_is_as_wide_as_a_pointer() -> None:
 def _without_declarations(text: str) -> str:
     """Return a guard's text for the kernel's own module, where the kernel is defined."""
     return "\n".join(line for line in text.splitlines() if not line.startswith("declare"))
+
+
+def test_how_one_module_is_emitted_is_no_matter_of_another() -> None:
+    function = parse_function("func @f(%x: f64) -> f64 {\n  %0: f64 = sin %x\n  return %0\n}\n")
+
+    def made() -> bytes:
+        return compile_object({"f": function}).code
+
+    before = made()
+    compile_module("define void @long() {\n  ret void\n}\n", level="long")
+    assert made() == before

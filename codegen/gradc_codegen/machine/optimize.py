@@ -19,6 +19,7 @@ from gradc_codegen.machine.large_arrays import put_back
 from gradc_codegen.target.bindings import llvm
 from gradc_codegen.target.llvm_lock import uses_llvm
 from gradc_codegen.target.target import (
+    FAST_SELECTION,
     NO_PEEPHOLES,
     NO_STRENGTH_REDUCTION,
     NO_SUMS,
@@ -91,6 +92,7 @@ class Effort:
     ``as_written``: whether code is emitted instruction by instruction, but for math functions.
     ``marked``: whether there are functions that are written as they are to be.
     ``is_small``: whether short code is worth more than fast code.
+    ``selects_fast``: whether instructions are chosen one by one.
     """
 
     pipeline: int | Literal["few"] | None
@@ -102,6 +104,7 @@ class Effort:
     as_written: bool = False
     marked: bool = False
     is_small: bool = False
+    selects_fast: bool = False
 
 
 USUAL = Effort(
@@ -112,7 +115,7 @@ USUAL = Effort(
 # of small matrices above all, make some kernels a third faster; in long code they are few, and the
 # first level, a third of LLVM's time, gains a twentieth.
 SHORT = replace(USUAL, pipeline=1)
-STRAIGHT = replace(USUAL, pipeline=0, generator=1, vectorize=False)
+STRAIGHT = replace(USUAL, pipeline=0, generator=1, vectorize=False, selects_fast=True)
 _SHORT_MODULE = 5_000
 STRIDED = replace(USUAL, reduce_strength=False)
 MEDIUM = replace(STRIDED, unroll=False)
@@ -126,10 +129,10 @@ _FEW = ("sroa", "simplify_cfg", "instruction_combine")
 # Without loops the machine code is the same, to a few bytes, when nothing looks at it before; and
 # when the generator takes one instruction after another, it is a tenth longer and there in half the
 # time.
-LONG = replace(LARGE, pipeline=None, as_written=True)
+LONG = replace(LARGE, pipeline=None, as_written=True, selects_fast=True)
 # A function of math by itself is as it should be when it is written.
 MATH = replace(USUAL, pipeline=None)
-HUGE = replace(LARGE, pipeline=None, generator=0)
+HUGE = replace(LARGE, pipeline=None, generator=0, selects_fast=True)
 # Functions stay apart, one of each, but those that are called once; rare ones are optimised.
 SMALL = replace(USUAL, vectorize=False, unroll=False, is_small=True)
 
@@ -310,9 +313,13 @@ class Optimized:
 
     def _options(self) -> AbstractContextManager[None]:
         # LLVM 22's peephole pass loses numbers, docs/decisions/0018-peepholes.md
-        if self.how.reduce_strength:
-            return asking(NO_PEEPHOLES)
-        return asking(NO_PEEPHOLES, NO_STRENGTH_REDUCTION)
+        options = [NO_PEEPHOLES]
+        if not self.how.reduce_strength:
+            options.append(NO_STRENGTH_REDUCTION)
+        how = FAST_SELECTION
+        if not self.how.selects_fast:
+            how = how._replace(wanted=how.usual)
+        return asking(*options, how)
 
 
 def _without_marks(module: llvm.ModuleRef) -> llvm.ModuleRef:

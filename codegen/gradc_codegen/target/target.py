@@ -186,6 +186,11 @@ SHORT_SEARCH = Option("-slp-schedule-budget", "40000", "100000")
 NO_SUMS = Option("-slp-vectorize-hor", "false", "true")
 
 
+# Instructions are chosen one by one, and not for all of a block: a fifth less time to emit code.
+# It has no way back to what it was before it was ever set, so each emission says it.
+FAST_SELECTION = Option("-fast-isel", "true", "false")
+
+
 @contextmanager
 def asking(*options: Option) -> Iterator[None]:
     """Set options of LLVM's for what is optimised or emitted inside.
