@@ -25,8 +25,8 @@ def has_far_rows(type_: Type, in_strips: bool) -> bool:
     ``in_strips``: whether but a piece of each is read.
     """
     row = type_.with_shape(type_.shape[1:])
-    if not is_far(type_) or not isinstance(row.count, int):
-        return False
+    if not isinstance(row.count, int) or not is_far(type_):
+        return in_strips and is_far(type_)
     bytes_ = row.count * row.dtype.bytes
     return bytes_ >= _SHORTEST_ROW and (in_strips or bytes_ <= _LONGEST_ROW)
 
