@@ -161,8 +161,15 @@ def test_bits_are_those_of_whole_arrays_of_any_size(program: Any) -> None:
             assert_same_bits(found, want)
 
 
+# What takes seconds to compile for any number of steps: the rest has its loops, not all at once.
+LONG = {floored, twice, branches}
+
+
 @pytest.mark.usefixtures("eager")
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(each, marks=[pytest.mark.slow] * (each in LONG)) for each in PROGRAMS],
+)
 def test_sums_of_short_floats_and_any_number_of_steps(program: Any) -> None:
     function = gradient(program, T, N, DType.F32)
     kernel = compile_function(function)

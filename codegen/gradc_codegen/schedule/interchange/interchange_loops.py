@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc_codegen.arrays.chunk_sums import JOIN_CHUNKS
-from gradc_codegen.nest.strips import ONTO, STRIPS
-from gradc_codegen.schedule.estimates import Estimates
+from gradc_codegen.nest.strips import JOIN_CHUNKS, STRIPS
+from gradc_codegen.schedule.estimates import UNKNOWN, Estimates
 from gradc_codegen.schedule.interchange.apart import JOINS, Apart
 from gradc_codegen.schedule.interchange.regions import Region, Regions, regions_along, sizes_carried
 from gradc_codegen.schedule.interchange.rows_shared import with_rows_shared
@@ -28,15 +27,21 @@ from gradc_ir.core.walk import users
 from gradc_ir.meaning import reduction
 from gradc_ir.ops.reduce import highest, lowest
 
-OWN_OPS = (STRIPS, *ONTO.values(), *JOIN_CHUNKS.values())
 FIRST, COUNT = "_first", "_count"
 
 
 @dataclass(frozen=True)
 class InterchangeLoops:
-    """The function is equal to the bit; with ``blas`` large products are left to that."""
+    """The function is equal to the bit.
+
+    Parameters
+    ----------
+    blas: whether large products are left to that.
+    rows: as how many the rows of an unknown number count.
+    """
 
     blas: bool = False
+    rows: int = UNKNOWN
     name = "interchange"
     summary = "take a long axis that loops keep apart through all of them strip by strip"
 
@@ -45,9 +50,9 @@ class InterchangeLoops:
         if not any(node.op.name == "scan" for node in function.nodes):
             return function
         # an axis that loops keep apart is that of samples, wherever in parameters it stands
-        estimate = Estimates()
-        for size in sizes_carried(function, estimate):
+        for size in sizes_carried(function, Estimates()):
             apart = Apart(size, self.blas)
+            estimate = Estimates(numbers=dict.fromkeys(apart.names, self.rows))
             ready = with_sums_apart(function, apart)
             found = regions_along(ready, apart, estimate)
             if found.regions:
