@@ -276,11 +276,12 @@ def test_the_nest_prints_its_strips() -> None:
 
 def test_the_next_row_is_asked_for_where_it_is_far() -> None:
     """Rows of 80 kB, of which a step reads one; those of 800 bytes follow each other."""
-    hints = []
-    for n in (10_000, 100):
-        made = gradient(written_rows, 50, n, of="value")
-        hints.append("llvm.prefetch" in Compilation(made).llvm)
-    assert hints == [True, False]
+    for program in (written_rows, walk):
+        hints = []
+        for n in (10_000, 100):
+            made = gradient(program, 50, n, of="value")
+            hints.append("llvm.prefetch" in Compilation(made).llvm)
+        assert hints == [True, False]
 
 
 def written_rows(s: Any, z: Any) -> Any:

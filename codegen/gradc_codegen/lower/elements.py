@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from gradc_codegen.lower.addresses import Addresses, Place
 from gradc_codegen.lower.horizontal_reductions import HorizontalReductions
-from gradc_codegen.nest.far_memory import LINE, has_far_rows, numbers_of_steps
+from gradc_codegen.nest.far_memory import LINE, ascending, has_far_rows
 from gradc_codegen.nest.index_maps import (
     Fixed,
     Index,
@@ -32,7 +32,7 @@ from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.vectors import all_lanes
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Function, Node, Value
-from gradc_ir.core.sizes import Size
+from gradc_ir.core.sizes import Size, product
 from gradc_ir.core.types import DType, Type
 
 
@@ -60,7 +60,7 @@ class Elements(Addresses):
         # of sizes that only the running program knows: whether sums of this length are short here
         self.decided: dict[Size, bool] = {}
         self.may_fail = False
-        # whether this is in a loop over strips, and what numbers the steps of a loop: by how much
+        # whether this is in a loop over strips, and what goes on by a row in each step: which way
         self.in_strips = False
         self.steps: dict[Value, int] = {}
         self._maps: dict[Node, tuple[IndexMap, ...]] = {}
@@ -68,7 +68,7 @@ class Elements(Addresses):
     def enter(self, around: Elements, loop: Node, function: Function) -> None:
         """Say that this is of a body of a node of control flow, in what is around it."""
         self.in_strips = around.in_strips or loop.op.name == "strips"
-        self.steps = numbers_of_steps(loop, function, self.in_strips)
+        self.steps = ascending(loop, function, self.in_strips)
 
     def load(self, place: Place, dtype: DType, mask: bool = True) -> str:
         """Return what is at a place; ``mask``: lanes that do not count may be outside of memory."""
@@ -162,6 +162,10 @@ class Elements(Addresses):
                     )
             position = self.writer.linear(list(index), list(value.type.shape))
             self.touch(self.whole(value), value.type, index)
+            by = self.steps.get(value)
+            if by is not None and index:
+                width = self.writer.size(product(value.type.shape))
+                self._fetch(value, index, self.writer.multiply(width, str(by)))
             return self.load(Place(self.whole(value), position), dtype)
         return self.compute(node, index)
 
@@ -281,24 +285,25 @@ class Elements(Addresses):
 
     def _fetch_next_row(self, node: Node, at: tuple[str, ...]) -> None:
         """Write hints for what a gather by the number of the step reads in the next one."""
-        value, last = node.operands[0], at[-1]
-        first = self.maps(node)[0][0]
+        value, first = node.operands[0], self.maps(node)[0][0]
         by = self.steps.get(node.operands[first.operand]) if isinstance(first, Lookup) else None
-        if by is None or not isinstance(last, Lane) or any(map(varies, at[:-1])):
+        if by is None or any(map(varies, at[:-1])):
             return
-        writer = self.writer
-        at = (writer.add(at[0], str(by)), *at[1:])
+        at = (self.writer.add(at[0], str(by)), *at[1:])
         while value.op.name == "slice":
             at, value = self.read_at(value.node, 0, at), value.node.operands[0]
-        last = at[-1]
-        if value.op.name != "param" or not isinstance(last, Lane):
+        if value.op.name == "param" and has_far_rows(value.type, self.in_strips):
+            self._fetch(value, at, "0")
+
+    def _fetch(self, value: Value, at: tuple[str, ...], further: str) -> None:
+        """Write hints for what is read at an index with lanes, so many elements further on."""
+        writer, last, type_ = self.writer, at[-1], value.type
+        if not isinstance(last, Lane) or any(map(varies, at[:-1])):
             return
-        if not has_far_rows(value.type, self.in_strips):
-            return
-        for lane in range(0, writer.lanes, LINE // value.type.dtype.bytes):
-            position = (*at[:-1], writer.add(last.origin, str(lane)))
-            linear = writer.linear(list(position), list(value.type.shape))
-            self.memory.fetch(self.whole(value), linear, value.type.dtype)
+        for lane in range(0, writer.lanes, LINE // type_.dtype.bytes):
+            position = [*at[:-1], writer.add(last.origin, str(lane))]
+            linear = writer.add(writer.linear(position, list(type_.shape)), further)
+            self.memory.fetch(self.whole(value), linear, type_.dtype)
 
     # -- reads under a guard -----------------------------------------------------------------------
 

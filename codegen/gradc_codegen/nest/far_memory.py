@@ -25,20 +25,25 @@ def has_far_rows(type_: Type, in_strips: bool) -> bool:
     ``in_strips``: whether but a piece of each is read.
     """
     row = type_.with_shape(type_.shape[1:])
-    if not is_far(type_) or not isinstance(row.count, int):
-        return False
+    if not isinstance(row.count, int) or not is_far(type_):
+        return in_strips and is_far(type_)
     bytes_ = row.count * row.dtype.bytes
     return bytes_ >= _SHORTEST_ROW and (in_strips or bytes_ <= _LONGEST_ROW)
 
 
-def numbers_of_steps(loop: Node, body: Function, in_strips: bool) -> dict[Value, int]:
-    """Return the parameters of a scan's body that number its steps, and by how much they go up.
+def ascending(loop: Node, body: Function, in_strips: bool) -> dict[Value, int]:
+    """Return the parameters of a scan's body that go on by a row in each step, and which way.
 
-    Back through a strip is no way to go: what is read there was read on the way forward.
+    They number the steps, or are rows of arrays that are far away. Back through a strip is no way
+    to go: what is read there was read on the way forward.
     """
     roles = Roles.of(loop)
     if loop.op.name != "scan" or roles is None or (loop.attributes["reverse"] and in_strips):
         return {}
     rows = list(zip(body.params, loop.operands[roles.first :]))[roles.end :]
     by = -1 if loop.attributes["reverse"] else 1
-    return {param: by for param, row in rows if row.op.name == "iota"}
+    return {
+        param: by
+        for param, row in rows
+        if row.op.name == "iota" or (param.type.shape and has_far_rows(row.type, in_strips))
+    }
