@@ -10,6 +10,7 @@ from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Shape
 from gradc_ir.core.types import DType
+from gradc_ir.graphs.rearrange import peel, scalar_constant
 
 
 def side_by_side(runs: Sequence[Run], arrays: Sequence[Value], dtype: DType) -> Value:
@@ -22,6 +23,9 @@ def _of_run(run: Run, arrays: Sequence[Value], dtype: DType) -> Value:
     for rows, columns in run.bands:
         shape = (times, rows) if times > 1 else (rows,)
         made = [_sum(column, arrays, shape, dtype) for column in columns]
+        if len(made) > 1 and all(scalar_constant(one) is not None for one in made):
+            # numbers that repeat are written beside what is computed, and are not copied
+            made[0] = build.fence(made[0])
         whole = build.stack(made, (*shape, len(made)), (len(shape),)) if len(made) > 1 else made[0]
         found.append(build.reshape(whole, (*shape[:-1], rows * len(made))))
     line = _concatenated(found, len(found[0].type.shape) - 1)
@@ -46,6 +50,9 @@ def _coefficients(source: Source, arrays: Sequence[Value], shape: Shape, dtype: 
     if leaf < 0:
         return build.full(shape, 0, dtype)
     x = arrays[leaf]
+    number = scalar_constant(peel(x)[0])
+    if number is not None:
+        return build.full(shape, number, dtype)
     *times, rows = shape
     assert isinstance(rows, int)
     if not times or not stride:
