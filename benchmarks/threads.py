@@ -1,10 +1,12 @@
 """What two threads gain: programs on one and on two of gradc's, beside numba-parallel and JAX.
 
 ``make bench-threads`` runs this, on two cores that nothing else uses. Of each tool the times on one
-core and on two are measured, and how many times as fast it is on two; of gradc's also how much more
-processor time two threads take together, which other programs disturb less. Of a call of a few
-numbers that is all that is measured. JAX and numba count the cores there are when they
-begin, so that they run in processes of their own, one for each number.
+core and on two are measured, and how many times as fast it is on two. Of gradc's there is more: the
+ceiling of the machine, which is how many calls on one thread two callers get done while one alone
+does one: two cores may share a memory, or all of a core; and how much more processor time two
+threads take together, which other programs disturb less. Of a call of a few numbers that is all
+that is measured. JAX and numba count the cores there are when they begin, so that they run in
+processes of their own, one for each number.
 
     python -m benchmarks.threads [--rounds N] [words in names …]
 """
@@ -17,6 +19,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
@@ -132,11 +135,24 @@ PROGRAMS = (
 )
 
 
-def gradc_times(program: Program, rounds: int) -> tuple[float, float, float]:
-    """Return the seconds of a call on one thread and on two, by turns; the bits must agree.
+class Gains(NamedTuple):
+    """What two threads gain.
 
-    The third number is how much more processor time it takes on two.
+    Parameters
+    ----------
+    one, two: the seconds of a call on one thread and on two.
+    ceiling: how many times as much two callers at once get done, on one thread each.
+    work: how much more processor time it takes on two.
     """
+
+    one: float
+    two: float
+    ceiling: float
+    work: float
+
+
+def gradc_times(program: Program, rounds: int) -> Gains:
+    """Return what two threads gain, measured by turns; the bits must agree."""
     arguments = program.arguments(np.random.default_rng(0))
     contestants, results = [], []
     for threads in (1, 2):
@@ -147,9 +163,24 @@ def gradc_times(program: Program, rounds: int) -> tuple[float, float, float]:
         results.append(np.concatenate([np.ravel(each) for each in _flat(asked(*arguments))]))
         contestants.append(Contestant(str(threads), called(lambda f=asked: f(*arguments))))
     assert results[0].tobytes() == results[1].tobytes(), program.name
-    found = measure(contestants, Plan(rounds))
+    beside = Contestant("beside", twice(contestants[0].run))
+    found = measure([*contestants, beside], Plan(rounds))
     used = measure(contestants, Plan(rounds, clock=time.process_time))
-    return found["1"].median, found["2"].median, used["2"].median / used["1"].median
+    one, two = found["1"].median, found["2"].median
+    work = used["2"].median / used["1"].median
+    return Gains(one, two, 2 * one / found["beside"].median, work)
+
+
+def twice(run: Callable[[int], None]) -> Callable[[int], None]:
+    """Return what makes calls here and as many on another thread of Python's."""
+
+    def both(calls: int) -> None:
+        other = threading.Thread(target=run, args=(calls,))
+        other.start()
+        run(calls)
+        other.join()
+
+    return both
 
 
 def _of(program: Program) -> Callable[..., Any]:
@@ -284,14 +315,15 @@ def main() -> None:
         for peer in PEERS
         if find_spec(peer) is not None
     }
-    print(f"{'':14}{'gradc, ms on one':>18}{'on two':>10}{'gain':>7}{'work':>7}", end="")
+    columns = f"{'gradc, ms on one':>18}{'on two':>10}{'gain':>7}{'ceiling':>9}{'work':>7}"
+    print(f"{'':14}{columns}", end="")
     print("".join(f"{peer + ', on one':>18}{'on two':>10}{'gain':>7}" for peer in peers))
     for program in PROGRAMS:
         if given.words and not any(word in program.name for word in given.words):
             continue
-        one, two, work = gradc_times(program, given.rounds)
-        times = f"{one * 1e3:18.3f}{two * 1e3:10.3f}{one / two:7.2f}{work:7.2f}"
-        print(f"{program.name:14}{times}", end="")
+        gains = gradc_times(program, given.rounds)
+        times = f"{gains.one * 1e3:18.3f}{gains.two * 1e3:10.3f}{gains.one / gains.two:7.2f}"
+        print(f"{program.name:14}{times}{gains.ceiling:9.2f}{gains.work:7.2f}", end="")
         for alone, both in peers.values():
             if program.name in alone and program.name in both:
                 one, two = alone[program.name], both[program.name]

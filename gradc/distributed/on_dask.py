@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from gradc.distributed.blocks import Rows
@@ -16,9 +15,11 @@ from gradc_ir.classes.named import NamedTuple
 from gradc_ir.errors import ShapeError
 
 _MOST_JOINED = 8
-# A task costs its worker some milliseconds before any row counts. Blocks that a worker holds go
-# together up to so many bytes, which take ten times as long.
+# A task costs its worker some milliseconds before any row counts. Blocks that a worker holds, or
+# makes, go together up to so many bytes, which take ten times as long ...
 _AT_ONCE = 2**30
+# ... as long as there are so many tasks for each worker: who is held up leaves some to others.
+_TASKS_A_WORKER = 8
 # So many bytes go through the scheduler, or to the driver, sooner than it takes to spare them that.
 _LITTLE = 2**20
 
@@ -49,16 +50,28 @@ class Dask:
         starts = [0, *itertools.accumulate(sizes)]
         if client is None:
             return _computed(task, blocks, starts, told)
+        held = _held(leaves)
+        makings = None if held else _makings(blocks)
+        if makings is None:
+            together = _by_holder(client, held, leaves, blocks, sizes)
+        else:
+            together = _in_a_row(client, leaves, sizes)
         groups = [
-            _Group([starts[i] for i in group], [blocks[i] for i in group], size)
-            for group, size in _together(client, leaves, blocks, sizes)
+            _Group([starts[i] for i in group], group, sum(sizes[i] for i in group))
+            for group in together
         ]
         # what is much goes to each worker once; a round trip to all of them for what is little
         # takes longer than to send it with every group
         sent = task
         if len(groups) * task.nbytes > _LITTLE:
             sent = client.scatter(task, broadcast=True, hash=False)
-        futures = _added(client, sent, groups, leaves)
+        if makings is None:
+            futures = _added(client, sent, groups, blocks, held)
+        else:
+            futures = [
+                client.submit(_make_and_add, sent, starts, [makings[i] for i in each], pure=False)
+                for starts, each, _ in groups
+            ]
         from distributed import as_completed
 
         left = {future.key: group.size for future, group in zip(futures, groups)}
@@ -74,40 +87,33 @@ class Dask:
 
 
 class _Group(NamedTuple):
-    """Blocks that one task adds up: how many rows come before each, and how many rows they have."""
+    """Blocks that one task adds up: how many rows come before each, which, and how many rows."""
 
     starts: list[int]
-    blocks: list[list[Any]]
+    blocks: list[int]
     size: int
 
 
-def _added(client: Any, task: Any, groups: list[_Group], leaves: list[Any]) -> list[Any]:
+def _added(
+    client: Any, task: Any, groups: list[_Group], blocks: list[list[Any]], held: dict[Any, Any]
+) -> list[Any]:
     """Return futures of what groups of blocks add, in order."""
-    held = _held(leaves)
-    found = [[held.get(x.key) for block in group.blocks for x in block] for group in groups]
+    given = [[x for i in group.blocks for x in blocks[i]] for group in groups]
+    found = [[held.get(x.key) for x in each] for each in given]
     if all(None not in parts for parts in found):  # no graph is to be made, and none to be sent
         return [
             client.submit(_add, task, group.starts, *parts, pure=False)
             for group, parts in zip(groups, found)
         ]
-    makings = None if held else _makings(groups)
-    if makings is not None:
-        return [
-            client.submit(_make_and_add, task, group.starts, making, pure=False)
-            for group, making in zip(groups, makings)
-        ]
     from dask import delayed
 
-    made = [
-        delayed(_add)(task, group.starts, *(x for block in group.blocks for x in block))
-        for group in groups
-    ]
+    made = [delayed(_add)(task, group.starts, *each) for group, each in zip(groups, given)]
     futures: list[Any] = client.compute(made)
     return futures
 
 
 class _Making:
-    """How the blocks of a group are made: a graph of Dask's, and the keys of the blocks in it.
+    """How the arrays of a block are made: a graph of Dask's, and their keys in it.
 
     It is no tuple, which Dask would look through for what is on workers.
     """
@@ -117,21 +123,20 @@ class _Making:
         self.keys = keys
 
 
-def _makings(groups: list[_Group]) -> list[_Making] | None:
-    """Return how the blocks of each group are made; None where groups have anything in common.
+def _makings(blocks: list[list[Any]]) -> list[_Making] | None:
+    """Return how each block is made; None where blocks have anything in common.
 
-    What only one group needs, as when each block is read from a file, is made in the task that adds
-    it up: the scheduler has one task in the place of some, and no block is sent or kept.
+    What only one block needs, as when each is read from a file, is made in the task that adds it
+    up: the scheduler has one task in the place of some, and no block is sent or kept.
     """
     from dask.optimization import cull
 
-    parts = [[x for block in group.blocks for x in block] for group in groups]
     # the blocks of an array share one
-    graphs = {id(x.__dask_graph__()): x.__dask_graph__() for each in parts for x in each}
+    graphs = {id(x.__dask_graph__()): x.__dask_graph__() for each in blocks for x in each}
     every = {key: made for graph in graphs.values() for key, made in dict(graph).items()}
     found: list[_Making] = []
     keys: set[Any] = set()
-    for each in parts:
+    for each in blocks:
         graph, _ = cull(every, [x.key for x in each])
         if not keys.isdisjoint(graph):
             return None
@@ -140,11 +145,14 @@ def _makings(groups: list[_Group]) -> list[_Making] | None:
     return found
 
 
-def _make_and_add(task: Task, starts: list[int], making: _Making) -> Partials:
-    """Return what some blocks add, which are made first, in this thread."""
+def _make_and_add(task: Task, starts: list[int], makings: list[_Making]) -> Partials:
+    """Return what some blocks add, each of which is made first, and dropped before the next."""
     from dask.local import get_sync
 
-    return _add(task, starts, *get_sync(making.graph, making.keys))
+    found = Partials()
+    for making, start in zip(makings, starts):
+        found = join(found, task(get_sync(making.graph, making.keys), start))
+    return found
 
 
 def _held(leaves: list[Any]) -> dict[Any, Any]:
@@ -184,13 +192,16 @@ def _blocks(leaves: list[Any]) -> tuple[list[list[Any]], list[int]]:
     return [list(block) for block in zip(*columns)], list(sizes)
 
 
-def _together(
-    client: Any, leaves: list[Any], blocks: list[list[Any]], sizes: list[int]
-) -> Iterator[tuple[list[int], int]]:
-    """Yield which blocks a task adds up, several if one worker has them, and their rows."""
-    held = list(_held(leaves).values())
-    places = client.who_has(held) if held else {}
-    of_one = sum(leaf.dtype.itemsize * math.prod(leaf.shape[1:]) for leaf in leaves)
+def _by_holder(
+    client: Any,
+    held: dict[Any, Any],
+    leaves: list[Any],
+    blocks: list[list[Any]],
+    sizes: list[int],
+) -> list[list[int]]:
+    """Return which blocks a task adds up: several if one worker has them, else one."""
+    places = client.who_has(list(held.values())) if held else {}
+    of_one = _bytes_of_row(leaves)
     open_: dict[tuple[str, ...], tuple[list[int], int]] = {}
     groups: list[list[int]] = []
     for i, block in enumerate(blocks):
@@ -204,8 +215,29 @@ def _together(
             groups.append(group)
         group.append(i)
         open_[worker] = group, before + bytes_
-    for group in groups:
-        yield group, sum(sizes[i] for i in group)
+    return groups
+
+
+def _in_a_row(client: Any, leaves: list[Any], sizes: list[int]) -> list[list[int]]:
+    """Return which blocks a task makes and adds up: neighbours, in groups for all workers."""
+    if len(sizes) <= _TASKS_A_WORKER:
+        return [[i] for i in range(len(sizes))]
+    workers = max(1, len(client.nthreads()))
+    of_one = _bytes_of_row(leaves)
+    most = min(_AT_ONCE, of_one * sum(sizes) // (_TASKS_A_WORKER * workers))
+    groups: list[list[int]] = []
+    left = 0
+    for i, size in enumerate(sizes):
+        if not groups or of_one * size > left:
+            groups.append([])
+            left = most
+        groups[-1].append(i)
+        left -= of_one * size
+    return groups
+
+
+def _bytes_of_row(leaves: list[Any]) -> int:
+    return sum(leaf.dtype.itemsize * math.prod(leaf.shape[1:]) for leaf in leaves)
 
 
 def _add(task: Task, starts: list[int], *arrays: Any) -> Partials:

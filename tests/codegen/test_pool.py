@@ -80,7 +80,9 @@ def test_as_many_whole_chunks_as_threads_are_tasks(size: int, threads: int) -> N
 
 def test_little_work_is_the_callers() -> None:
     assert ranges(1000, work=LEAST_WORK) == [(0, 1000)]
-    assert len(ranges(1000, work=3 * LEAST_WORK)) == 3
+    assert ranges(1000, work=2 * LEAST_WORK - 1) == [(0, 1000)]
+    # threads that are awake take less, so that none waits long for the last task
+    assert len(ranges(1000, work=3 * LEAST_WORK)) == 3 * 4
 
 
 def test_the_first_task_that_fails_says_how_it_ends() -> None:

@@ -11,6 +11,8 @@ import pytest
 import gradc
 from gradc_codegen.compile_function import Compilation
 from gradc_codegen.nest.loop_nest import Items, LoopNest, tasks_of
+from gradc_codegen.nest.strips import STRIPS
+from gradc_ir.text.parser import parse_function
 from tests.codegen.test_tasks import check, eager, graphs, why_not
 
 pytestmark = pytest.mark.usefixtures(eager.__name__)
@@ -194,6 +196,42 @@ def test_what_is_divided(f, given, want) -> None:
     assert sorted(found) == sorted(want)
 
 
+@pytest.mark.parametrize("reverse", ["false", "true"])
+def test_steps_that_hand_nothing_on_and_are_counted(reverse: str) -> None:
+    function = parse_function(f"""
+        func @f(%count: i64, %rows: f64[50,300]) -> (f64[50,300], f64[50]) {{
+          %0, %1: f64[50,300], f64[50] = scan %count, %rows {{body = @body, consts = 0, carries = 0,
+            length = 50, reverse = {reverse}, counted = true, checkpoint = none}}
+          return %0, %1
+        }}
+        func @body(%row: f64[300]) -> (f64[300], f64) {{
+          %0: f64[300] = exp %row
+          %1: f64 = reduce_sum %0 {{axes = [0]}}
+          return %0, %1
+        }}
+        """)
+    assert "scan" in divided(Compilation(function, threads=2).nest)
+    for count in (-1, 0, 1, 17, 49, 50):
+        check(function, (np.asarray(count), normal(50, 300)))
+
+
+def test_steps_over_rows_of_an_unknown_number_go_in_strips_that_are_tasks() -> None:
+    def cooled(x, steps):
+        return gradc.fori_loop(0, steps, lambda i, y: y + 0.01 * np.sin(y), x)
+
+    function = gradc.compile(cooled, spec="x: f64[n], steps: i64").ir()
+    divisions = Compilation(function, threads=2).divisions
+    assert [tasks.unit for _, tasks, _ in divisions if tasks] == [160]
+    # one thread is no faster by it
+    assert not any(node.op is STRIPS for node in Compilation(function).nest.function.nodes)
+    plain, kernel = (Compilation(function, threads=threads).kernel() for threads in (1, 2))
+    for rows in (0, 1, 159, 160, 161, ROWS):
+        given = (np.linspace(-3, 3, rows), np.asarray(3))
+        for threads in (1, 2, 16):
+            kernel.run_on(threads)
+            assert kernel(given)[0].tobytes() == plain(given)[0].tobytes()
+
+
 def test_of_sizes_that_only_the_program_knows() -> None:
     given = (normal(1000, 8), normal(8, 8))
     spec = "x: f64[n,8], w: f64[8,8]"
@@ -228,7 +266,7 @@ def test_why_steps_are_not_divided() -> None:
         "a step begins where the one before it ends",
         "",
     ]
-    assert why_not(lambda x: np.sort(x), normal(2**18))[0] == "an op on whole arrays"
+    assert why_not(lambda x: np.cumsum(x), normal(2**18))[0] == "an op on whole arrays"
 
     def shifted(x):
         def step(i, y):

@@ -111,7 +111,7 @@ def test_blocks_that_need_nothing_of_each_other_are_made_where_they_are_added_up
     array, dask = pytest.importorskip("dask.array"), pytest.importorskip("dask")
     found: list[Any] = []
     kept = on_dask._makings
-    monkeypatch.setattr(on_dask, "_makings", lambda groups: found.append(kept(groups)) or found[-1])
+    monkeypatch.setattr(on_dask, "_makings", lambda blocks: found.append(kept(blocks)) or found[-1])
 
     def rows_of(start: int, stop: int) -> Any:
         return X[start:stop], Y[start:stop]
@@ -131,9 +131,18 @@ def test_blocks_that_need_nothing_of_each_other_are_made_where_they_are_added_up
     on_all = distributed.value_and_grad(logistic, ROWS)
     assert_same(on_all(W, *rows), expected)
     assert [len(making.keys) for making in found[0]] == [2] * 5
+    # neighbours go together, as long as all workers have some
+    monkeypatch.setattr(on_dask, "_TASKS_A_WORKER", 1)
+    done: list[int] = []
+    on_all = distributed.value_and_grad(
+        logistic, ROWS, progress=lambda *numbers: done.append(numbers[2])
+    )
+    assert_same(on_all(W, *rows), expected)
+    workers = len(client.nthreads())
+    assert workers <= len({*done} - {0}) <= min(5, 2 * workers)
     # blocks that are cut out of others, which several need
     assert_same(on_all(W, rows[0].rechunk((30_000, 3)), rows[1]), expected)
-    assert found[1] is None
+    assert found[-1] is None
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -6,6 +6,7 @@ comparison decides and the sort is stable as NumPy's is.
 
 from __future__ import annotations
 
+from gradc_codegen.arrays.sort_pieces import RUN, key_of
 from gradc_codegen.arrays.whole_array_site import Site, WholeOp, around
 from gradc_codegen.text.module import MEMORY, Module, suffix
 from gradc_codegen.text.writer import Writer
@@ -13,27 +14,15 @@ from gradc_ir.core.graph import Node
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
 
-# Runs of this length are sorted by insertion, and merged from there on.
-RUN = 16
-
-# the type of a key, by the dtype it stands for
-_KEY = {
-    DType.F64: "i64",
-    DType.F32: "i32",
-    DType.I64: "i64",
-    DType.I32: "i32",
-    DType.BOOL: "i32",
-}
-_BYTES = {"i64": 8, "i32": 4}
 # about how much an element takes, in a row of some hundreds
-_OPERATIONS = 1000
+OPERATIONS = 1000
 _BUFFERS = [f"ptr noalias %{each}" for each in ("keys", "keys.copy", "order", "order.copy")]
 
 
 def _scratch(node: Node) -> tuple[Size, ...]:
     """Return the bytes of keys and positions of one row, and of their copies."""
     _, length, _ = around(node)
-    keys = length * _BYTES[_KEY[node.operands[0].type.dtype]]
+    keys = length * key_of(node.operands[0].type.dtype).bytes
     return keys, keys, length * 8, length * 8
 
 
@@ -55,7 +44,7 @@ def _rows(node: Node) -> Size:
 
 def _work(node: Node) -> Size:
     """Return about how much it takes, as cheap operations of vectors."""
-    return node.results[0].type.count * _OPERATIONS
+    return node.results[0].type.count * OPERATIONS
 
 
 argsort = WholeOp(_write_argsort, _scratch, _rows, _work)
@@ -63,9 +52,8 @@ argsort = WholeOp(_write_argsort, _scratch, _rows, _work)
 
 def _define_argsort(module: Module, name: str, dtype: DType) -> str:
     writer = Writer(module, {})
-    key = _KEY[dtype]
-    sort = f"@gradc.sort.{key}"
-    module.help(sort, lambda: _merge_sort(module, sort, key))
+    key = MEMORY[key_of(dtype)]
+    sort = sort_function(module, key)
 
     def row(start: str) -> None:
         """Sort what begins at a position and goes on at every ``behind``-th."""
@@ -74,7 +62,7 @@ def _define_argsort(module: Module, name: str, dtype: DType) -> str:
             return writer.add(start, writer.multiply(index, "%behind"))
 
         def fill(index: str) -> None:
-            made = _key(writer, dtype, writer.load_at(MEMORY[dtype], "%in", place(index)))
+            made = write_key(writer, dtype, writer.load_at(MEMORY[dtype], "%in", place(index)))
             writer.store_at(key, made, "%keys", index)
             writer.store_at("i64", index, "%order", index)
 
@@ -101,13 +89,13 @@ def _define_argsort(module: Module, name: str, dtype: DType) -> str:
     return writer.procedure(name, (*arrays, *sizes))
 
 
-def _key(writer: Writer, dtype: DType, element: str) -> str:
+def write_key(writer: Writer, dtype: DType, element: str) -> str:
     """Return the integer that orders as an element does."""
     if dtype is DType.BOOL:
         return writer.emit(f"zext i8 {element} to i32")
     if dtype.is_integer:
         return element
-    type_, key = MEMORY[dtype], _KEY[dtype]
+    type_, key = MEMORY[dtype], MEMORY[key_of(dtype)]
     largest = 2 ** (8 * dtype.bytes - 1) - 1
     one_zero = writer.emit(f"fadd {type_} {element}, 0.0")  # -0.0 becomes 0.0
     bits = writer.emit(f"bitcast {type_} {one_zero} to {key}")
@@ -116,6 +104,16 @@ def _key(writer: Writer, dtype: DType, element: str) -> str:
     ordered = writer.emit(f"xor {key} {bits}, {flipped}")
     is_nan = writer.emit(f"fcmp uno {type_} {element}, {element}")
     return writer.emit(f"select i1 {is_nan}, {key} {largest}, {key} {ordered}")
+
+
+def sort_function(module: Module, key: str) -> str:
+    """Return the name of a function of the module that sorts keys with their order.
+
+    It returns which buffer the order is in: the one it was in, or that of its copy.
+    """
+    name = f"@gradc.sort.{key}"
+    module.help(name, lambda: _merge_sort(module, name, key))
+    return name
 
 
 def _merge_sort(module: Module, name: str, key: str) -> str:

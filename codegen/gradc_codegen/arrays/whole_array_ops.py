@@ -13,6 +13,7 @@ WHOLE: LazyTable[WholeOp] = LazyTable(
         "gradc_codegen.arrays.blas": "matrix_product",
         "gradc_codegen.arrays.external": "external",
         "gradc_codegen.arrays.sorting": "argsort",
+        "gradc_codegen.arrays.long_sorts": "sorted_pieces merged_pieces",
         "gradc_codegen.arrays.scans": "cumsum recurrence",
         "gradc_codegen.arrays.chunk_sums": "joined_sums joined_products",
         "gradc_codegen.arrays.cholesky_lu": "cholesky lu triangular_solve",

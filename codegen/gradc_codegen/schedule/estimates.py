@@ -6,11 +6,16 @@ from the types alone, not from the call that compiles: a kernel is as fast whoev
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from gradc_ir.core import sizes
 from gradc_ir.core.graph import Function
 from gradc_ir.core.sizes import Size
 
 UNKNOWN = 1000
+# So many rows that loops keep apart are worth to be shared out among threads.
+MANY = 100_000
 # An inner axis counts as a short one: a schedule for short ones does well on long ones, too.
 _INNER = 16
 
@@ -22,10 +27,18 @@ class Estimates:
     ----------
     function: the sizes of its parameters' inner axes count as short, all others as a thousand;
         without one all do.
+    rows: as how many rows count that loops keep apart.
+    numbers: as what sizes count, by their names.
     """
 
-    def __init__(self, function: Function | None = None) -> None:
-        self._inner = _inner(function) if function else set()
+    def __init__(
+        self,
+        function: Function | None = None,
+        rows: int = UNKNOWN,
+        numbers: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        self.rows = rows
+        self._numbers = dict.fromkeys(_inner(function) if function else (), _INNER) | {**numbers}
         self._found: dict[Size, float] = {}
 
     def __call__(self, size: Size) -> float:
@@ -34,9 +47,7 @@ class Estimates:
             return float(max(size, 0))
         found = self._found.get(size)
         if found is None:
-            values = {
-                name: _INNER if name in self._inner else UNKNOWN for name in sizes.symbols(size)
-            }
+            values = {name: self._numbers.get(name, UNKNOWN) for name in sizes.symbols(size)}
             found = self._found[size] = float(max(sizes.evaluate(size, values), 0))
         return found
 

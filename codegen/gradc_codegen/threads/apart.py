@@ -37,7 +37,7 @@ def items_of(statement: Statement) -> tuple[Items | None, str]:
     if node.op.name in ("while", "scan"):
         given = node.attributes
         length: Size | None = given["length"]
-        if node.op.name == "while" or given["carries"] or given["counted"] or length is None:
+        if node.op.name == "while" or given["carries"] or length is None:
             return None, "a step begins where the one before it ends"
         return Items(length, statement), ""
     if node.op is STRIPS:

@@ -11,6 +11,8 @@ from __future__ import annotations
 # Less work than this is done sooner than another thread is awake: in cheap operations of vectors,
 # number by number, it takes some 30 µs.
 LEAST_WORK = 1 << 20
+# Threads that are awake take less: so many tasks are worth it for each of as much work.
+_FINER = 4
 
 # Into ``%tasks`` how many it is worth to have, of whole units; ``%cut`` says whether several.
 WORTH = f"""\
@@ -18,9 +20,12 @@ WORTH = f"""\
   %rounded = sub i64 %over, 1
   %units = udiv i64 %rounded, %unit
   %worth = udiv i64 %work, {LEAST_WORK}
-  %some = call i64 @llvm.umin.i64(i64 %wished, i64 %worth)
+  %finer = mul i64 %worth, {_FINER}
+  %some = call i64 @llvm.umin.i64(i64 %wished, i64 %finer)
   %tasks = call i64 @llvm.umin.i64(i64 %some, i64 %units)
-  %cut = icmp ugt i64 %tasks, 1"""
+  %is.worth = icmp ugt i64 %worth, 1
+  %several.tasks = icmp ugt i64 %tasks, 1
+  %cut = and i1 %is.worth, %several.tasks"""
 
 # Into ``%wholes`` how many tasks have ``%many`` iterations each, into ``%behind.wholes`` where the
 # rest begins, of which tasks have ``%each``; into ``%count`` how many tasks there are in all.
@@ -51,7 +56,7 @@ EACH = """\
   %rest.over = add i64 %rest, %unit
   %rest.rounded = sub i64 %rest.over, 1
   %rest.units = udiv i64 %rest.rounded, %unit
-  %rest.work = mul i64 %worth, %rest
+  %rest.work = mul i64 %finer, %rest
   %rest.worth = udiv i64 %rest.work, %size
   %seats.left = sub i64 %tasks, %wholes
   %few.pieces = call i64 @llvm.umin.i64(i64 %seats.left, i64 %rest.units)

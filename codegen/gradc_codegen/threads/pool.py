@@ -4,7 +4,8 @@ A call of a kernel puts a *job* into a list: a function, a table for it, and int
 iterations are cut. Threads that wait take part in the first job that has tasks left, and so does
 the caller, in its own; it then waits for those who are still at a task of this job, and for no one
 else. So calls may come from any number of threads, and one within another: who finds no help does
-all by itself. One lock is around all of it, taken once a task, and nobody spins.
+all by itself. One lock is around all of it, taken once a task, and nobody spins for longer than it
+takes to fall asleep.
 
 Threads are made when a call first asks for so many, and sleep between jobs. A child after a fork
 has none and makes its own. What each needs as scratch it keeps, up to a bound.
@@ -16,6 +17,7 @@ import signal
 import sys
 
 from gradc_codegen.threads.cut import EACH, RANGE, WORTH
+from gradc_codegen.threads.waiting import waiting_text
 
 # What a kernel calls.
 RUN = "gradc.tasks.run"
@@ -29,7 +31,6 @@ _TASKS_A_THREAD = 4
 _KEPT, _LINE = 1 << 26, 64
 # What a mutex, a condition and a set of signals take at most, in bytes.
 _ROOM = 128
-
 _PARAMETERS = (
     "ptr %task, ptr %table, i64 %size, i64 %unit, i64 %whole, i64 %work, i64 %threads, "
     "i64 %bytes, ptr %own"
@@ -72,7 +73,7 @@ def pool_text() -> str:
     """Return the text of the pool."""
     if sys.platform == "win32":  # its threads are others: all is done by the caller
         return _ALONE
-    return _DECLARED + _STATE + _LIST + _TASKS + _thread() + _run()
+    return _DECLARED + _STATE + _LIST + waiting_text() + _TASKS + _thread() + _run()
 
 
 _ALONE = f"""
@@ -93,6 +94,7 @@ define void @{END}() {{
 _DECLARED = """
 declare i32 @pthread_mutex_init(ptr, ptr)
 declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_trylock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
 declare i32 @pthread_cond_init(ptr, ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
@@ -115,6 +117,7 @@ _STATE = f"""
 @work = internal global [{_ROOM} x i8] zeroinitializer, align 64
 @done = internal global [{_ROOM} x i8] zeroinitializer, align 64
 @jobs = internal global ptr null
+@posted = internal global i64 0
 @count = internal global i64 0
 @closed = internal global i64 0
 @threads = internal global [{MOST} x i64] zeroinitializer
@@ -158,6 +161,9 @@ define internal void @add(ptr %job) {{
   %link = {_place("job", "behind")}
   store ptr %first, ptr %link
   store ptr %job, ptr @jobs
+  %before = load i64, ptr @posted
+  %now = add i64 %before, 1
+  store atomic i64 %now, ptr @posted monotonic, align 8
   ret void
 }}
 
@@ -231,7 +237,7 @@ take:
   call i32 @pthread_mutex_unlock(ptr @lock)
 {RANGE}
   %status = call i32 %task(ptr %table, i64 %first, i64 %last, ptr %own)
-  call i32 @pthread_mutex_lock(ptr @lock)
+  call void @enter()
   %fine = icmp eq i32 %status, 0
   br i1 %fine, label %again, label %failed
 failed:
@@ -262,13 +268,20 @@ entry:
   call i32 @pthread_mutex_lock(ptr @lock)
   br label %again
 again:
+  %busy = phi i1 [ true, %entry ], [ false, %watched ], [ false, %sleep ], [ true, %next ]
   %closed = load atomic i64, ptr @closed monotonic, align 8
   %open = icmp eq i64 %closed, 0
   br i1 %open, label %look, label %end
 look:
   %job = call ptr @find()
   %none = icmp eq ptr %job, null
-  br i1 %none, label %sleep, label %help
+  br i1 %none, label %idle, label %help
+idle:
+  br i1 %busy, label %watched, label %sleep
+watched:
+  %posted = load i64, ptr @posted
+  call void @watch(ptr @posted, i64 %posted)
+  br label %again
 sleep:
   call i32 @pthread_cond_wait(ptr @work, ptr @lock)
   br label %again
@@ -276,7 +289,7 @@ help:
 {_places("helpers bytes")}
   %helpers = load i64, ptr %p.helpers
   %one.more = add i64 %helpers, 1
-  store i64 %one.more, ptr %p.helpers
+  store atomic i64 %one.more, ptr %p.helpers monotonic, align 8
   %bytes = load i64, ptr %p.bytes
   %wanted = add i64 %bytes, {_LINE}
   %have = load i64, ptr %length
@@ -305,7 +318,7 @@ leave:
   %is.short = phi i1 [ true, %grow ], [ false, %ready ]
   %now = load i64, ptr %p.helpers
   %one.less = sub i64 %now, 1
-  store i64 %one.less, ptr %p.helpers
+  store atomic i64 %one.less, ptr %p.helpers monotonic, align 8
   %last = icmp eq i64 %one.less, 0
   br i1 %last, label %tell, label %kept
 tell:
@@ -396,7 +409,7 @@ share:
   %at.once = call i64 @llvm.umin.i64(i64 %abreast, i64 %count)
   %most = sub i64 %at.once, 1
 {stored}
-  call i32 @pthread_mutex_lock(ptr @lock)
+  call void @enter()
   call void @have(i64 %most)
   call void @add(ptr %job)
   br label %wake
@@ -411,7 +424,17 @@ signal:
 begin:
   call void @take_part(ptr %job, ptr %own)
   call void @remove(ptr %job)
-  br label %wait
+  %at.it = load i64, ptr %p.helpers
+  br label %still
+still:
+  %known = phi i64 [ %at.it, %begin ], [ %now, %watch ]
+  %some.are = icmp ne i64 %known, 0
+  br i1 %some.are, label %watch, label %leave
+watch:
+  call void @watch(ptr %p.helpers, i64 %known)
+  %now = load i64, ptr %p.helpers
+  %fewer = icmp ne i64 %now, %known
+  br i1 %fewer, label %still, label %wait
 wait:
   %helpers = load i64, ptr %p.helpers
   %busy = icmp ne i64 %helpers, 0

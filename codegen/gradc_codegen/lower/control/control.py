@@ -111,8 +111,8 @@ class Control(ControlSite):
         width = writer.size(product(type_.shape[1:]))
         return self.elements.memory.pointer(place, writer.multiply(index, width), type_.dtype)
 
-    def _clear(self, carries: int, first: str) -> None:
-        """Write zeros into the rows that were not visited."""
+    def _clear(self, carries: int, first: str, last: str | None = None) -> None:
+        """Write zeros into the rows that were not visited: those from one on, or to another."""
         writer = self.writer
         for position, value in enumerate(self._stacks(carries)):
             if value in self._left_open:
@@ -121,7 +121,8 @@ class Control(ControlSite):
             width = writer.size(product(value.type.shape[1:]))
             zero = "0" if dtype is DType.BOOL else literal(0, dtype)
             one = functools.partial(writer.store_at, MEMORY[dtype], zero, place)
-            writer.loop(writer.multiply(first, width), writer.size(value.type.count), one)
+            end = writer.size(value.type.count) if last is None else writer.multiply(last, width)
+            writer.loop(writer.multiply(first, width), end, one)
 
     def scan(self, bounds: Bounds | None) -> None:
         """Write a loop over rows, or over a range of them."""
@@ -142,11 +143,18 @@ class Control(ControlSite):
                 at = writer.subtract(writer.subtract(trips, "1"), index)
             self._step(0, consts, carries, rows, at)
 
-        writer.loop(*(bounds or ("0", trips)), step)
+        begin, end = bounds or ("0", trips)
+        last = end
+        if bounds is not None and given["counted"]:
+            # of a range as many as are visited, none where it begins behind these
+            end = writer.minimum(end, trips)
+            is_some = writer.emit(f"icmp slt i64 {begin}, {end}")
+            end = writer.emit(f"select i1 {is_some}, i64 {end}, i64 {begin}")
+        writer.loop(begin, end, step)
         for carry in carries:
             carry.end()
         if given["counted"]:
-            self._clear(len(carries), trips)
+            self._clear(len(carries), end, None if bounds is None else last)
 
     def _trips(self, length: Size | None) -> str:
         writer = self.writer

@@ -29,12 +29,16 @@ class Apart:
     """The questions about one axis, by its size.
 
     With ``blas`` products that BLAS might compute, in an order of its own, are left whole.
+
+    Attributes
+    ----------
+    names: of the sizes that its size is made of.
     """
 
     def __init__(self, size: Size, blas: bool = False) -> None:
         self.size = size
         self.blas = blas
-        self._names = () if isinstance(size, int) else symbols(size)
+        self.names = () if isinstance(size, int) else symbols(size)
         self._known: dict[Node, bool] = {}
 
     def axis(self, type_: Type) -> int | None:
@@ -87,7 +91,7 @@ class Apart:
         """Whether a size is that of the axis, or made of it."""
         if size is None or isinstance(size, int):
             return size == self.size
-        return not set(self._names).isdisjoint(symbols(size))
+        return not set(self.names).isdisjoint(symbols(size))
 
     def axes(self, values: Iterable[Value]) -> list[int | None]:
         """Return the axis of each of some values."""
