@@ -8,7 +8,8 @@ elements, the passes that colours would take (CasADi: of its one-sided colouring
 function to the first values with nothing kept on disk, and that of one evaluation, which both write
 into arrays that are there: all of the processor's time, the compiler's included. Values are
 compared first. Tools take turns; the least time counts. ``from C`` is the time of both functions in
-a loop of C, gradc's as it is exported for this processor.
+a loop of C, gradc's as it is exported for this processor, with arrays that begin at lines of the
+cache.
 """
 
 from __future__ import annotations
@@ -288,7 +289,8 @@ def from_c(row: Row, derivative: ctypes.CDLL, count: int) -> tuple[float, float]
     loops.ours.restype = loops.theirs.restype = ctypes.c_double
     size = getattr(loops, f"kernel_{kind}_values_worksize")
     size.restype = ctypes.c_int64
-    arrays = np.array(row.point), np.zeros(count), np.zeros(max(size(), 1 << 20))
+    arrays = [at_line(length) for length in (len(row.point), count, max(size(), 1 << 20))]
+    arrays[0][:] = row.point
     given = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
     functions = (
         (loops.ours, getattr(loops, f"kernel_{kind}_values")),
@@ -302,6 +304,13 @@ def from_c(row: Row, derivative: ctypes.CDLL, count: int) -> tuple[float, float]
         for i, (loop, function) in enumerate(functions):
             best[i] = min(best[i], loop(function, *given, 1000))
     return best[0], best[1]
+
+
+def at_line(length: int) -> Any:
+    """Return an array of zeros that begins at a line of the cache."""
+    whole = np.zeros(length + 8)
+    start = -whole.ctypes.data % 64 // 8
+    return whole[start : start + length]
 
 
 def compared(row: Row, one: Made, other: Made) -> None:

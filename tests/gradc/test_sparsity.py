@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 import gradc
 from gradc.derivatives import jvp
-from gradc.sparsity import colouring, relation
+from gradc.sparsity import colouring, orders, relation
 from gradc.sparsity.compression import (
     Compression,
     compress,
@@ -294,6 +294,26 @@ def test_stencils_have_as_many_colours_as_points(steps: Any, shape: Any, count: 
         passes = compress(found, "auto", ((), of_input))
         assert (passes.forward_passes, passes.reverse_passes) == (count, 0)
         assert compress_symmetric(found, of_input).forward_passes == count
+
+
+def test_orders_take_the_vertex_that_they_say() -> None:
+    near = np.triu(np.random.default_rng(0).random((25, 25)) < 0.15, 1)
+    near |= near.T
+    adjacency = [np.nonzero(row)[0].tolist() for row in near]
+    for order, among, pick in (
+        (orders.smallest_last(adjacency), "before", min),
+        (orders.incidence(adjacency), "before", max),
+        (orders.dynamic_largest_first(adjacency), "after", max),
+    ):
+        assert sorted(order) == list(range(25))
+        for i, vertex in enumerate(order):
+            if pick is min:  # it is the last of those up to itself
+                others, candidates = order[:i], order[: i + 1]
+                degrees = [near[one, order[: i + 1]].sum() for one in candidates]
+            else:
+                others, candidates = order[:i] if among == "before" else order[i:], order[i:]
+                degrees = [near[one, others].sum() for one in candidates]
+            assert near[vertex, others].sum() == pick(degrees)
 
 
 def test_dense_rows_and_columns_are_taken_apart() -> None:

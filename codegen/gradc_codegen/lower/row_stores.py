@@ -7,6 +7,8 @@ that follow one another are one run of memory, whose vectors are picked from the
 
 from __future__ import annotations
 
+import functools
+
 from gradc_codegen.lower.transpose_blocks import SIDE, columns_of
 from gradc_codegen.text.indices import Lane, first_lanes
 from gradc_codegen.text.loads_and_stores import Memory
@@ -151,14 +153,33 @@ class RowStores:
 def _picked(writer: Writer, columns: list[str], type_: str, begin: int) -> str:
     """Return the vector of elements of rows that follow one another, from one of them on."""
     whole, width = writer.type_of(type_, True), len(columns)
-    found = "poison"
-    # literals first, which are one vector that is known
-    for column in sorted(dict.fromkeys(columns), key=lambda one: not _is_literal(one)):
+    wanted = [columns[(begin + lane) % width] for lane in range(SIDE)]
+    rows = [(begin + lane) // width for lane in range(SIDE)]
+
+    def joined(found: str, column: str) -> str:
+        """Return a vector with those lanes that are a column's."""
         lanes = [
-            SIDE + (begin + lane) // width if columns[(begin + lane) % width] == column else lane
-            for lane in range(SIDE)
+            SIDE + row if one == column else lane
+            for lane, (one, row) in enumerate(zip(wanted, rows))
         ]
-        found = writer.emit_vector(shuffle(whole, found, column, lanes))
+        return writer.emit_vector(shuffle(whole, found, column, lanes))
+
+    moving = [one for one in dict.fromkeys(wanted) if not _is_literal(one)]
+    literals = [one for one in dict.fromkeys(wanted) if _is_literal(one)]
+    if len(moving) < 2:  # one shuffle is all it takes
+        return functools.reduce(joined, [*literals, *moving], "poison")
+    # the first shuffle picks of two columns; numbers that are known are blended in, which is less
+    first, second, *others = moving
+    lanes = [
+        SIDE + row if one == second else row if one == first else -1
+        for one, row in zip(wanted, rows)
+    ]
+    found = writer.emit_vector(shuffle(whole, first, second, lanes))
+    found = functools.reduce(joined, others, found)
+    if literals:
+        known = functools.reduce(joined, literals, "poison")
+        lanes = [SIDE + i if _is_literal(one) else i for i, one in enumerate(wanted)]
+        found = writer.emit_vector(shuffle(whole, found, known, lanes))
     return found
 
 

@@ -48,8 +48,9 @@ class Memory:
         if at.first:
             return self._load_first(at.first, at.pointers, dtype)
         way = "load" if at.pointers.startswith("ptr") else "gather"
-        if way == "gather" and writer.mask is None and self._loads_one_by_one(dtype):
-            return self._one_by_one(base, position, dtype)
+        count = writer.lanes if writer.mask is None else writer.first
+        if way == "gather" and count and self._loads_one_by_one(dtype):
+            return self._one_by_one(base, position, dtype, count)
         alignment, rest = f"i32 {dtype.bytes}", f"{type_} zeroinitializer"
         name = f"@llvm.masked.{way}.{at.suffix}"
         return writer.emit_vector(
@@ -61,15 +62,16 @@ class Memory:
         machine = self._writer.module.machine
         return not machine.gathers and self._writer.lanes * dtype.bytes <= machine.vector_bytes
 
-    def _one_by_one(self, base: str, position: str, dtype: DType) -> str:
-        """Write a load of each lane, all of which count, and the vector of them."""
+    def _one_by_one(self, base: str, position: str, dtype: DType, count: int) -> str:
+        """Write a load of each of the first lanes, which are those that count, and their vector."""
         writer, element = self._writer, MEMORY[dtype]
         type_, index_type = writer.type_of(element, True), writer.type_of("i64", True)
         if isinstance(position, Lane):
             base = self.pointer(base, position.origin, dtype, inside=False)
             position = Lane("0", position.step)
-        at, found = writer.index_vector(position), "poison"
-        for lane in range(writer.lanes):
+        at = writer.index_vector(position)
+        found = "poison" if count == writer.lanes else "zeroinitializer"
+        for lane in range(count):
             place = writer.emit(f"extractelement {index_type} {at}, i64 {lane}")
             loaded = writer.load(element, self.pointer(base, place, dtype))
             found = writer.emit_vector(

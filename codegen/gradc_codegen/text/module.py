@@ -68,8 +68,8 @@ def declaration(result: str, name: str, arguments: Sequence[str]) -> str:
 
 
 def shuffle(type_: str, first: str, second: str, lanes: Sequence[int]) -> str:
-    """Return the vector of some lanes of two vectors of a type, counted through both."""
-    order = ", ".join(f"i32 {lane}" for lane in lanes)
+    """Return the vector of some lanes of two vectors of a type, counted through both; -1 is any."""
+    order = ", ".join(f"i32 {lane}" if lane >= 0 else "i32 poison" for lane in lanes)
     return f"shufflevector {type_} {first}, {type_} {second}, <{len(lanes)} x i32> <{order}>"
 
 

@@ -3,25 +3,58 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Container, Sequence
 
 from gradc.sparsity.runs import Run, Source, Sum, window
 from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.sizes import Shape
 from gradc_ir.core.types import DType
+from gradc_ir.graphs.rearrange import peel, scalar_constant
 
 
 def side_by_side(runs: Sequence[Run], arrays: Sequence[Value], dtype: DType) -> Value:
     """Return all elements of runs, one after another, of flat arrays of coefficients."""
-    return _concatenated([_of_run(run, arrays, dtype) for run in runs], 0)
+    runs = _joined(runs)
+    times = Counter(band.columns for run in runs for band in run.bands)
+    once = {columns for columns, count in times.items() if count == 1}
+    return _concatenated([_of_run(run, arrays, dtype, once) for run in runs], 0)
 
 
-def _of_run(run: Run, arrays: Sequence[Value], dtype: DType) -> Value:
+def _joined(runs: Sequence[Run]) -> list[Run]:
+    """Return runs of which those are one that follow one another and have the same row."""
+    found: list[Run] = []
+    for run in runs:
+        before = found[-1] if found else None
+        if before is not None and _row(run) is not None and _row(before) == _row(run):
+            rows = before.bands[0].rows + run.bands[0].rows
+            found[-1] = Run(1, (run.bands[0]._replace(rows=rows),))
+        else:
+            found.append(run)
+    return found
+
+
+def _row(run: Run) -> tuple[Sum, ...] | None:
+    """Return the columns of a run whose rows all are the same elements."""
+    if run.times != 1 or len(run.bands) != 1:
+        return None
+    (band,) = run.bands
+    moves = any(source.step or source.stride for one in band.columns for source in one)
+    return None if moves else band.columns
+
+
+def _of_run(
+    run: Run, arrays: Sequence[Value], dtype: DType, once: Container[tuple[Sum, ...]]
+) -> Value:
     times, found = run.times, []
     for rows, columns in run.bands:
         shape = (times, rows) if times > 1 else (rows,)
         made = [_sum(column, arrays, shape, dtype) for column in columns]
+        are_numbers = all(scalar_constant(one) is not None for one in made)
+        if are_numbers and len(made) > 1 and columns in once:
+            # numbers that repeat are written beside what is computed, and are not copied
+            made[0] = build.fence(made[0])
         whole = build.stack(made, (*shape, len(made)), (len(shape),)) if len(made) > 1 else made[0]
         found.append(build.reshape(whole, (*shape[:-1], rows * len(made))))
     line = _concatenated(found, len(found[0].type.shape) - 1)
@@ -46,6 +79,9 @@ def _coefficients(source: Source, arrays: Sequence[Value], shape: Shape, dtype: 
     if leaf < 0:
         return build.full(shape, 0, dtype)
     x = arrays[leaf]
+    number = scalar_constant(peel(x)[0])
+    if number is not None:
+        return build.full(shape, number, dtype)
     *times, rows = shape
     assert isinstance(rows, int)
     if not times or not stride:
