@@ -4,8 +4,7 @@ A call of a kernel puts a *job* into a list: a function, a table for it, and int
 iterations are cut. Threads that wait take part in the first job that has tasks left, and so does
 the caller, in its own; it then waits for those who are still at a task of this job, and for no one
 else. So calls may come from any number of threads, and one within another: who finds no help does
-all by itself. One lock is around all of it, taken once a task, and nobody spins for longer than it takes
-to fall asleep.
+all by itself. One lock is around all of it, taken once a task, and nobody spins for long.
 
 Threads are made when a call first asks for so many, and sleep between jobs. A child after a fork
 has none and makes its own. What each needs as scratch it keeps, up to a bound.
