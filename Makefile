@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic bench-sympy gradbench measure accuracy rules-audit gate gate-points docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets demo-scale bench-scale bench-size bench-threads races
+.PHONY: help demo test test-slow test-parallel test-cache lint types golden bench bench-old bench-calls bench-first bench-symbolic bench-sympy gradbench measure accuracy rules-audit gate gate-points docs pictures coefficients math-slow cross sanitize fuzz interop bench-interop bench-sparse targets demo-scale bytecode bench-scale bench-size bench-threads races
 
 help: ## print these lines
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,10 +21,10 @@ demo: $(VENV)/.test ## fit a logistic regression to real data, explain it, expor
 demo-scale: $(VENV)/.parallel ## fit over blocks of rows on a local cluster, with the bits of one process
 	$(BIN)/python examples/fit_in_blocks.py
 
-test: $(VENV)/.test ## run the tests
+test: $(VENV)/.test bytecode ## run the tests
 	$(PYTEST) -m "not slow" $(ARGS)
 
-test-slow: $(VENV)/.test ## run the tests of random programs and measured errors
+test-slow: $(VENV)/.test bytecode ## run the tests of random programs and measured errors
 	$(PYTEST) -m slow $(ARGS)
 
 test-parallel: $(VENV)/.parallel ## run functions, and sums over rows, on joblib, Dask, Ray and MPI
@@ -114,16 +114,21 @@ rules-audit: $(VENV)/.test ## which cases of accuracy need which stable rule: le
 gate: $(VENV)/.test ## pairs of rules that meet at special values, for hours; ARGS="--part 3/100" for some
 	$(BIN)/python tools/gate.py --cache .gate $(ARGS)
 
-gate-points: $(VENV)/.test ## every rule alone at all special values, not at some: ten minutes
+gate-points: $(VENV)/.test ## every rule at all special values, not at some: ten minutes
 	$(BIN)/python -m tools.gate_points --cache .gate $(ARGS)
 
-docs: $(VENV)/.test ## write the generated pages of docs/, then run every example of the docs
+docs: $(VENV)/.test bytecode ## write the generated pages of docs/, then run every example of the docs
 	$(BIN)/python tools/write_tables.py
 	$(PYTEST) tests/test_docs.py
 
 pictures: $(VENV)/.test ## write the pictures of docs/ anew, by chromium and chromedriver
 	$(BIN)/python tools/write_pictures.py
 	$(BIN)/python tools/write_curves.py
+
+# Tests start many processes. Where Python is told to write no bytecode (PYTHONDONTWRITEBYTECODE),
+# each of them would compile the packages again, which takes longer than all else it does.
+bytecode: $(VENV)/.test
+	@$(BIN)/python -m compileall -q gradc ir codegen tests tools benchmarks
 
 coefficients: $(VENV)/.dev ## compute the coefficients of the math functions again; review the diff
 	$(BIN)/python tools/coefficients.py

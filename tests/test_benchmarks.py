@@ -14,7 +14,11 @@ from benchmarks.rows.row import Row, disagreement, make_case
 from benchmarks.turns import Contestant, Plan, called, measure
 
 EACH_ROW = [
-    pytest.param(row, dtype, id=f"{row.name}-{dtype}") for row in ROWS for dtype in row.dtypes
+    pytest.param(
+        row, dtype, id=f"{row.name}-{dtype}", marks=[pytest.mark.slow] * (dtype != row.dtypes[0])
+    )
+    for row in ROWS
+    for dtype in row.dtypes
 ]
 
 

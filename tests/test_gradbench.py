@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ import pytest
 from benchmarks.gradbench.drive import drive
 from benchmarks.gradbench.run import print_cases, print_means
 from benchmarks.gradbench.tool import answered, functions_of
-from benchmarks.gradbench.tools import ROOT, Built, Speaking, environment
+from benchmarks.gradbench.tools import ROOT, Built, Speaking, environment, processor_clock
 
 RANDOM = np.random.default_rng(0)
 
@@ -220,3 +221,16 @@ def test_the_command_says_what_it_takes(suite: Path) -> None:
     ran = subprocess.run(command, capture_output=True, text=True, env=environment(suite))
     assert ran.returncode == 1
     assert "not all answers are valid" in ran.stderr
+
+
+def test_the_time_of_a_processor_stands_still_while_a_tool_waits() -> None:
+    code = """
+import time
+began = time.perf_counter()
+time.sleep(0.1)
+print(time.perf_counter() - began)
+"""
+    given = os.environ | {"LD_PRELOAD": str(processor_clock())}
+    command = [sys.executable, "-c", code]
+    ran = subprocess.run(command, capture_output=True, text=True, env=given, check=True)
+    assert float(ran.stdout) < 0.1

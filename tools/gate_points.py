@@ -1,11 +1,12 @@
-"""The gate at all points: of every rule, alone, each special value that differs is looked into.
+"""The gate at all points: of every rule each special value that differs is looked into.
 
-    python tools/gate_points.py --cache FOLDER [--part 0/2] [--note]
+    python tools/gate_points.py --cache FOLDER [--part 0/2] [--used] [--note]
 
 Tests look into some of the points of a rule. What all of them show stands in a table, a line for
 each kind of difference: ``tests/gradc/gate_points.txt`` says which kinds are conventions and which
-are faults that are known. What has been judged stands in the folder, so that a run goes on where
-the last one ended.
+are faults that are known. A rule is judged alone, before differentiation and after it; where it has
+a fault alone, also as it is used, behind all rules: one that is none there is one that no call can
+show. What has been judged stands in the folder, so that a run goes on where the last one ended.
 """
 
 from __future__ import annotations
@@ -14,15 +15,18 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from gradc.rules.engine import Rule
 from gradc.rules.verify.gate.alone import judged_alone
-from gradc.rules.verify.gate.judge import Failure, Judged
+from gradc.rules.verify.gate.judge import TOLERANCE, Failure
+from gradc.rules.verify.meaning import bool_variables
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.types import DType
 from tests.gradc.test_gate import FEW, LONG, RULES
+from tools.gate import judged_as_used, judged_rules
 
 TABLE = Path(__file__).parent.parent / "tests" / "gradc" / "gate_points.txt"
 
@@ -35,6 +39,8 @@ CONVENTIONS = {
     "none outside": "where there is no real value, the new form may have no number",
     "sign without a value": "where there is no real value, infinities and zeros may have another "
     "sign, and numbers may be others",
+    "right in use": "the rule alone is farther from a real number than the naive form, and what is "
+    "behind all rules, as a call has it, is not",
 }
 FAULTS = {
     "lost": "there is a real number, and the new form has none",
@@ -58,11 +64,25 @@ class Kind(NamedTuple):
         return "\t".join(self)
 
 
-def kind_of(rule: str, way: str, failure: Failure) -> Kind:
-    """Return the kind of a difference: conventions come before faults."""
+# A point and what is asked there.
+Place = tuple[str, tuple[str, ...]]
+
+
+def place_of(failure: Failure) -> Place:
+    """Return where a failure is, and of what: nan is told from nothing else by its text alone."""
+    return failure.what, tuple(map(repr, failure.point.values()))
+
+
+def kind_of(rule: str, way: str, failure: Failure, in_use: Container[Place] | None = None) -> Kind:
+    """Return the kind of a difference: conventions come before faults.
+
+    ``in_use``: where the rule fails as it is used, None where that is not known.
+    """
     naive, new = failure.naive, failure.new
     is_slope = failure.what.startswith("d/")
-    if failure.truth is not None:
+    if failure.truth is not None and in_use is not None and place_of(failure) not in in_use:
+        name = "right in use"
+    elif failure.truth is not None:
         name = "lost" if math.isnan(new) else "off"
     elif is_slope and any(map(math.isinf, failure.point.values())):
         name = "slope at infinity"
@@ -73,14 +93,35 @@ def kind_of(rule: str, way: str, failure: Failure) -> Kind:
     return Kind(name, rule, way, "slope" if is_slope else "value", _word(naive), _word(new))
 
 
-def kinds_of(rule: str, judged: Iterable[tuple[str, Judged]]) -> dict[str, str]:
-    """Return the lines of all differences of a rule, each with its first point."""
+def kinds_of(rule: Rule, *, used: bool = False) -> dict[str, str]:
+    """Return the lines of all differences of a rule, each with its first point.
+
+    ``used``: those that it has behind all rules, too, and not only where it has faults alone.
+    """
     found: dict[str, str] = {}
-    for equation, one in judged:
-        way = "after" if equation.endswith(", after") else "before"
-        for failure in one.failures:
-            found.setdefault(kind_of(rule, way, failure).line, f"{equation}: {failure}")
+    in_use = cache(lambda equation: _in_use(rule, equation))
+
+    def note(way: str, title: str, failure: Failure, there: Container[Place] | None) -> None:
+        line = kind_of(rule.name, way, failure, there).line
+        found.setdefault(line, f"{title}: {failure}")
+
+    for title, judged in judged_alone(rule, DType.F64, FEW, None):
+        equation = title.removesuffix(", after")
+        way = "before" if title == equation else "after"
+        for failure in judged.failures:
+            failing = None if failure.truth is None else in_use(equation)
+            note(way, title, failure, None if failing is None else set(map(place_of, failing)))
+    for equation in rule.equations if used else ():
+        for failure in in_use(equation) or ():
+            note("used", equation, failure, None)
     return found
+
+
+def _in_use(rule: Rule, equation: str) -> tuple[Failure, ...] | None:
+    """Return what the gate says of an equation behind all rules, None where it has no say."""
+    if rule not in judged_rules() or bool_variables(equation):
+        return None
+    return judged_as_used(equation, DType.F64, FEW, None, TOLERANCE + rule.loss).failures
 
 
 def known() -> dict[str, list[str]]:
@@ -108,7 +149,9 @@ def _word(number: float) -> str:
     return "number"
 
 
-def _judged(folder: Path, some: Sequence[Rule], name: str) -> Iterator[tuple[Rule, dict[str, str]]]:
+def _judged(
+    folder: Path, some: Sequence[Rule], name: str, *, used: bool
+) -> Iterator[tuple[Rule, dict[str, str]]]:
     folder.mkdir(parents=True, exist_ok=True)
     state = folder / f"points-{name}.jsonl"
     lines = state.read_text().splitlines() if state.exists() else []
@@ -116,8 +159,7 @@ def _judged(folder: Path, some: Sequence[Rule], name: str) -> Iterator[tuple[Rul
     with state.open("a") as file:
         for rule in some:
             if rule.name not in done:
-                judged = judged_alone(rule, DType.F64, FEW, None)
-                done[rule.name] = kinds_of(rule.name, judged)
+                done[rule.name] = kinds_of(rule, used=used)
                 file.write(json.dumps({"rule": rule.name, "kinds": done[rule.name]}) + "\n")
                 file.flush()
             yield rule, done[rule.name]
@@ -129,12 +171,14 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--cache", type=Path, required=True, help="the folder of what is done")
     parser.add_argument("--part", default="0/1", help="which rules: 1/2 is every other one")
     parser.add_argument("--long", action="store_true", help="those that take minutes, too")
+    parser.add_argument("--used", action="store_true", help="all rules behind all others, too")
     parser.add_argument("--note", action="store_true", help="write the table anew")
     options = parser.parse_args(words)
     part, parts = map(int, options.part.split("/"))
     some = [rule for rule in RULES if options.long or rule.name not in LONG][part::parts]
     table, wrong = known(), 0
-    for rule, kinds in _judged(options.cache, some, options.part.replace("/", "-of-")):
+    name = options.part.replace("/", "-of-") + ("-used" if options.used else "")
+    for rule, kinds in _judged(options.cache, some, name, used=options.used):
         listed = table.get(rule.name, [])
         for line in [line for line in kinds if line not in listed]:
             wrong += 1

@@ -92,7 +92,8 @@ def numpy() -> str:
         f"# NumPy's functions\n\n{NOTICE}\n\n"
         f"The public functions of NumPy {version} and of `numpy.linalg`, and what they do with "
         "traced arrays.\nOn arrays that are known while tracing all of them run as they are; "
-        "functions of mathematics with the\n[numbers of compiled code](math.md).\n\n"
+        "functions of mathematics, sums\nand "
+        "products of matrices with the [numbers of compiled code](math.md).\n\n"
         + table("state", "functions", "meaning", rows=(
             (state, str(counts[state]), meaning) for state, meaning in STATES.items()
         ))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.gradbench.drive import Measured, drive
-from benchmarks.gradbench.tools import tools_of
+from benchmarks.gradbench.tools import processor_clock, tools_of
 from benchmarks.report import geometric_mean, seconds
 
 EVALS = (
@@ -89,7 +89,12 @@ def main() -> None:
     parser.add_argument("--core", type=int, help="the core that all run on")
     parser.add_argument("--least", action="store_true", help="the least time, not the median")
     parser.add_argument("--json", type=Path, help="a file for all figures")
+    parser.add_argument(
+        "--processor-time", action="store_true", help="of all tools; not that of the clock"
+    )
     asked = parser.parse_args()
+    if asked.processor_time:
+        os.environ["LD_PRELOAD"] = str(processor_clock())
     if asked.core is not None:
         os.sched_setaffinity(0, {asked.core})
     suite, which = asked.suite.resolve(), "least" if asked.least else "time"

@@ -27,6 +27,15 @@ def environment(suite: Path) -> dict[str, str]:
     return os.environ | ONE_THREAD | own
 
 
+def processor_clock() -> Path:
+    """Return a library; processes that preload it take the processor's time for the clock's."""
+    source = Path(__file__).with_name("processor_clock.c")
+    made = Path(tempfile.gettempdir()) / "gradbench_processor_clock.so"
+    command = ["cc", "-O2", "-shared", "-fPIC", source, "-o", made]
+    subprocess.run(command, check=True)
+    return made
+
+
 class Tool(Protocol):
     """Something that answers messages."""
 

@@ -20,6 +20,7 @@ from gradc_codegen.machine.jit import Level
 from gradc_codegen.target.llvm_lock import uses_llvm
 from gradc_codegen.target.target import has_vectors, machine_of, target
 from gradc_ir.classes.quick import dataclass
+from gradc_ir.core.binding import Least
 from gradc_ir.core.deferred import Deferred
 from gradc_ir.core.graph import Function
 from gradc_ir.errors import ExportError
@@ -211,6 +212,7 @@ def compile_object(
     splits: bool = False,
     emulate: bool = False,
     orders: Mapping[str, Order] | None = None,
+    least: Mapping[str, Least] | None = None,
     level: int | Literal["size"] | None = None,
     more: Mapping[str, Sequence[str]] | None = None,
     own_doubles: bool = False,
@@ -224,6 +226,7 @@ def compile_object(
     blas, cpu, triple, splits: as of :class:`Compilation`.
     emulate: whether functions of the object's own take the place of an fma that the CPU lacks.
     orders: in which C passes parameters and results, by the functions' names; else their own.
+    least: what sizes must be at least, by the functions' names.
     level: how hard LLVM tries, 0, 1 or 2; ``"size"`` for code that is short rather than fast; None
         chooses by how long it is.
     more: texts of further modules, each with the functions it defines for others.
@@ -248,15 +251,15 @@ def compile_object(
     is_small = level == "size"
     for name, function in functions.items():
         given = (blas, cpu, triple, splits)
-        order = (orders or {}).get(name)
+        order, bounds = (orders or {}).get(name), (least or {}).get(name, ())
         kernel = Compilation(function, kernel_name(name), *given, is_small=is_small)
-        texts += [kernel.llvm, guard_text(function, name, bits, order, probes)]
+        texts += [kernel.llvm, guard_text(function, name, bits, order, probes, bounds)]
         if parallel:
             form = parallel_name(name)
             kernel = Compilation(
                 function, kernel_name(form), *given, is_small=is_small, has_runner=True
             )
-            texts += [kernel.llvm, parallel_text(function, form, bits, order, probes)]
+            texts += [kernel.llvm, parallel_text(function, form, bits, order, probes, bounds)]
     exported = [symbol for name in functions for symbol in (name, f"{name}_worksize")]
     if parallel:
         exported += [symbol for name in functions for symbol in parallel_symbols(name)]

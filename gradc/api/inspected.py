@@ -367,7 +367,7 @@ class Inspected(ABC):
             bound, types = self._parameters.with_asked(bound, types, wrt)
         while True:
             try:
-                return self._at(bound).trace(types, is_last=of == "value"), bound
+                return self._at(bound).trace(types, is_last=of == "value", at_hand={}), bound
             except NeedsConcreteSize as needed:
                 raise needed.error() from None
             except NeedsNumber as needed:

@@ -18,7 +18,7 @@ from gradc.requests.options import current_options, differentiates_last, using
 from gradc.requests.request import Request
 from gradc.tracing import inline, subtrace, tracer_of, value_of
 from gradc.tracing.core.state import running
-from gradc.tracing.core.symbolic_size import leaves_below
+from gradc.tracing.core.symbolic_size import usually_at_least
 from gradc_ir import build
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.types import DType, Type
@@ -99,7 +99,7 @@ class NestedTrace:
         from gradc.autodiff.batching.jacobian import rows_of_forward  # batching
 
         rows = rows_of_forward(self.function, request.wrt)
-        return request if rows is None or not leaves_below(*rows) else request.forward()
+        return request if rows is None or not usually_at_least(*rows) else request.forward()
 
     @functools.cached_property
     def derivative(self) -> Function:

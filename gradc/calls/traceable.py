@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,12 +34,15 @@ class Traceable(NamedTuple):
     options: Options
 
     def trace(
-        self, types: Sequence[Type], *, is_last: bool = False, leaves_less: bool = False
+        self,
+        types: Sequence[Type],
+        *,
+        is_last: bool = False,
+        at_hand: Mapping[str, int] | None = None,
     ) -> Traced:
         """Return the function traced at these types of the leaves, one a leaf.
 
-        ``is_last``: it is not to be differentiated. ``leaves_less``: sizes may be taken to be above
-        zero where Python asks.
+        ``is_last``: it is not to be differentiated. ``at_hand``: as of :func:`trace`.
         """
         from gradc.tracing.record.trace import trace  # what is kept on disk is not traced
 
@@ -50,9 +53,7 @@ class Traceable(NamedTuple):
         with using(self.options, is_last=is_last):
             name = self.name if self.name.isidentifier() else "f"
             captures = self.options.capture
-            return trace(
-                self.function, args, kwargs, name=name, captures=captures, leaves_less=leaves_less
-            )
+            return trace(self.function, args, kwargs, name=name, captures=captures, at_hand=at_hand)
 
 
 def _leaf(type_: Type, number: Number) -> Type | PythonNumber | NumpyInteger:

@@ -108,12 +108,13 @@ def _holds_generators(nest: Nest) -> bool:
 class Built:
     """The results of a loop's operation, by what they belong to.
 
-    ``steps`` is how many there were, where there may be none.
+    ``steps`` is how many there were, where there may be none; ``taken`` is how many in any case.
     """
 
     def __init__(self, step: Step) -> None:
         self._step = step
         self.steps: Value | None = None
+        self.taken: Size | Value = 0
         carries = step.carries
         self.carried_types = carries.leaf_types()
         self.made = step.made()
@@ -125,7 +126,7 @@ class Built:
 
     def scan(self, length: Size, checkpoint: Size | None) -> list[Value]:
         """Build a loop of a known number of steps."""
-        step = self._step
+        step, self.taken = self._step, length
         recording = step.recording
         types = [*self.carried_types, *self.made_types, *self.grown_types]
         leaves = [*step.carries.after(), *self.made_leaves, *self.grown_leaves]
@@ -155,6 +156,7 @@ class Built:
         init = [*self._init(), build.size_value(0)]
         made = build.scan(body, captured, init, [], length=None, count=count, checkpoint=checkpoint)
         *found, self.steps = made
+        self.taken = self.steps
         return found
 
     def until(self, length: Size | None, flags: Sequence[Value]) -> list[Value]:
@@ -193,8 +195,9 @@ class Built:
         running()
         init = [*self._init(), build.size_value(0)]
         found = list(build.while_loop(condition, body, asks, captured, init, length=length))
+        self.taken = found[len(init) - 1]
         if step.holds is not None:
-            self.steps = found[len(init) - 1]
+            self.steps = self.taken
         return found[: len(init) - 1]
 
     def _with_index(self) -> tuple[Function, list[Value], list[Value | Type], list[LeafType]]:
@@ -238,6 +241,7 @@ class Built:
         results = own_memory(step.recording, leaves, [*carried, *made])
         variables = dict(carries.before.variables)
         self._hand_back_slots(results, variables)
+        variables |= self._exchanged(variables)
         rest = iter(results[split_at[0] :])
         for name, (nest, parts) in self.made.items():
             variables[name] = rebuilt(nest, [next(rest) for _ in parts])
@@ -250,6 +254,16 @@ class Built:
         if steps is not None:
             self._append(list(values[split_at[1] :]), steps)
         return variables
+
+    def _exchanged(self, variables: dict[str, Any]) -> dict[str, Any]:
+        """Have arrays that change places hold what is theirs; return their variables."""
+        exchange = self._step.carries.exchange
+        if exchange is None:
+            return {}
+        running()
+        taken = self.taken
+        steps = taken if isinstance(taken, int | Value) else build.size_value(taken)
+        return exchange.hand_back(self._step.carries.before.variables, variables, steps)
 
     def _is_new(self, leaf: Any) -> bool:
         """Whether a leaf is an array that each step makes, and leaves in one place."""
@@ -266,9 +280,11 @@ class Built:
         """Refuse to assign to what may be another name for an array that was there before."""
         carries = self._step.carries
         fixed: list[Any] = [*carries.may_be]
-        arrays = {id(slot) for _, slot in carries.arrays.values()}
+        done = {id(slot) for _, slot in carries.arrays.values()}
+        if carries.exchange is not None:
+            done |= {id(carries.variables[name]) for name in carries.exchange.after}
         for slot, found in split(results, carries.slots):
-            if id(slot) in arrays:
+            if id(slot) in done:
                 continue
             for start, given, after, result in zip(slot.start, slot.given, slot.after, found):
                 if not isinstance(after, Tracer) or result.scalar or after is given:

@@ -20,6 +20,7 @@ from gradc.pipeline import derive, nested
 from gradc.requests.options import Options
 from gradc.requests.request import Request
 from gradc.runtime.export import Entry
+from gradc.runtime.trace_anew import least_sizes
 from gradc.tracing import Traced
 from gradc_codegen.abi import Order, Signature
 from gradc_ir.core.graph import Function
@@ -162,6 +163,7 @@ def _entry(
         order,
         kind.summary,
         formulas(function, signature, order) if asked.docs and not kind.sparse else (),
+        least_sizes(traced),
     )
 
 

@@ -14,9 +14,9 @@ from gradc_codegen.abi import Status
 from gradc_codegen.compile_function import Compilation
 from gradc_codegen.interface.python_kernel import KernelStatus
 from gradc_ir.classes.named import NamedTuple
-from gradc_ir.core.binding import bind_sizes
+from gradc_ir.core.binding import Least, bind_sizes
 from gradc_ir.core.graph import Function
-from gradc_ir.core.sizes import evaluate
+from gradc_ir.core.sizes import evaluate, symbols
 from gradc_ir.core.types import Array, DType, Type
 from gradc_ir.errors import ShapeError
 from gradc_ir.interpreter import tape
@@ -60,7 +60,7 @@ def sample(entry: Entry, given: Mapping[str, Any], choices: Choices) -> Sample |
     ``given`` are arguments of the user's by the names of the parameters; others are made.
     """
     function = entry.function
-    sizes = _sizes(function, given)
+    sizes = _sizes(function, given, entry.least)
     if sizes is None:
         return None
     order = entry.order
@@ -94,12 +94,15 @@ def sample(entry: Entry, given: Mapping[str, Any], choices: Choices) -> Sample |
     )
 
 
-def _sizes(function: Function, given: Mapping[str, Any]) -> dict[str, int] | None:
+def _sizes(function: Function, given: Mapping[str, Any], least: Least) -> dict[str, int] | None:
     """Return numbers of the sizes: those of what is given, and small ones."""
     chosen = {
         name: _FIRST_SIZE + number
         for number, name in enumerate(name for name in function.size_symbols if name != tape.NAME)
     }
+    for size, number in least:
+        while evaluate(size, chosen) < number:
+            chosen |= {name: chosen[name] + 1 for name in symbols(size)}
     known = [i for i, name in enumerate(function.names) if name in given]
     if known:
         types = [function.param_types[i] for i in known]

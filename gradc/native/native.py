@@ -122,7 +122,7 @@ class Native:
 def texts_of(entry: Entry, blas: bool) -> list[str]:
     """Return the LLVM text of a kernel for this machine, and of the C function in front of it."""
     made = Compilation(entry.function, kernel_name(entry.name), blas)
-    return [made.llvm, guard_text(entry.function, entry.name, order=entry.order)]
+    return [made.llvm, guard_text(entry.function, entry.name, order=entry.order, least=entry.least)]
 
 
 def native_of(source: Source, asked: Asked) -> tuple[Native, Plan]:

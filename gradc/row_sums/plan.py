@@ -14,10 +14,9 @@ from gradc.requests.options import Options
 from gradc.row_sums.cut import Cut, Pass, between
 from gradc.row_sums.task import RowArray, Task, packed
 from gradc.runtime.executable import Executable
-from gradc.runtime.fitting import Least
 from gradc.runtime.specialize import working
 from gradc.tracing.captured.traced import Traced
-from gradc_ir.core.binding import bind_sizes
+from gradc_ir.core.binding import Least, bind_sizes
 from gradc_ir.core.graph import Function, Value
 from gradc_ir.core.sizes import evaluate
 from gradc_ir.core.types import Array

@@ -9,6 +9,7 @@ from gradc_ir import build
 from gradc_ir.core.graph import Value
 from gradc_ir.core.op import TABLE
 from gradc_ir.core.types import DType
+from gradc_ir.graphs.rearrange import peel
 from gradc_ir.matching.pattern import Match
 from gradc_ir.ranges.knowledge import is_unsigned
 
@@ -17,6 +18,11 @@ def _in_place(m: Match) -> bool:
     """Whether no op of the match stands behind a broadcast: moving it out would repeat its work."""
     shape = m.value.type.shape
     return all(node.results[0].type.shape == shape for node in m.nodes)
+
+
+def _is_of_itself(m: Match) -> bool:
+    """Whether the other summand is of the negated array, too: else that would be there twice."""
+    return peel(m["x"])[0].node is m.nodes[-1]
 
 
 def _is_float(m: Match) -> bool:
@@ -81,7 +87,8 @@ ARITHMETIC = [
     rule("mul-minus-one", "mul(?x, -1) => neg(?x)", exact, "only the sign changes"),
     rule("div-minus-one", "div(?x, -1) => neg(?x)", exact, "only the sign changes"),
     rule("add-neg", "add(?x, neg(?y)) => sub(?x, ?y)", exact,
-         "subtraction is addition of the negated number"),
+         "subtraction is addition of the negated number",
+         when=lambda m: not _is_of_itself(m)),
     rule("sub-neg", "sub(?x, neg(?y)) => add(?x, ?y)", exact,
          "subtraction is addition of the negated number"),
     rule("sub-constant", "sub(?x, ?c:const) => add(?x, -?c)", exact,

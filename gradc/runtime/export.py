@@ -30,6 +30,7 @@ from gradc_codegen.math.scipy_words import scipy_name, word_of
 from gradc_codegen.target.target import Target, has_doubles, target
 from gradc_ir import __version__
 from gradc_ir.classes.named import NamedTuple
+from gradc_ir.core.binding import Least
 from gradc_ir.core.graph import Function
 from gradc_ir.core.types import DType
 from gradc_ir.core.walk import nested
@@ -124,6 +125,7 @@ class Entry(NamedTuple):
     order: in which C passes parameters and results; None for the function's own.
     summary: one line of what it computes.
     formulae: further lines for the header.
+    least: what sizes must be at least, for the function to be what was traced.
     """
 
     name: str
@@ -132,6 +134,7 @@ class Entry(NamedTuple):
     order: Order | None = None
     summary: str = "value"
     formulae: Sequence[str] = ()
+    least: Least = ()
 
 
 class Written(NamedTuple):
@@ -222,7 +225,7 @@ def write(
         _refuse_python(entry.function)
     signatures = [Signature.of(one.function, one.outputs, order=one.order) for one in entries]
     exported = [
-        Exported(entry.name, signature, entry.summary, entry.formulae)
+        Exported(entry.name, signature, entry.summary, entry.formulae, least=entry.least)
         for entry, signature in zip(entries, signatures)
     ]
     for one in exported:
@@ -285,6 +288,7 @@ def _compiled(
             order=entry.order,
             pointer_bits=machine.pointer_bits,
             structs=choices.structs,
+            least=entry.least,
         )
         more[text] = symbols_by_name(entry.name, choices.structs)
     functions = {entry.name: entry.function for entry in entries}
@@ -296,6 +300,7 @@ def _compiled(
         splits=choices.fma == "split",
         emulate=choices.fma is not None,
         orders={entry.name: entry.order for entry in entries if entry.order is not None},
+        least={entry.name: entry.least for entry in entries},
         level=choices.optimize,
         more=more,
         parallel=choices.parallel,

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from gradc.tracing.captured.traced import Traced
-from gradc_ir.core.binding import bind_sizes
+from gradc_ir.core.binding import Least, bind_sizes
 from gradc_ir.core.graph import Function
-from gradc_ir.core.sizes import Size, evaluate
+from gradc_ir.core.sizes import evaluate
 from gradc_ir.errors import ShapeError
 
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
-# sizes, and what each must be at least
-Least: TypeAlias = tuple[tuple[Size, int], ...]
 
 
 def fits(traced: Traced, shapes: Shapes, least: Least) -> bool:

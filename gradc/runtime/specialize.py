@@ -23,10 +23,11 @@ from gradc.kept.traces import Found, Question
 from gradc.requests.request import Request
 from gradc.runtime.collector import collector_paused
 from gradc.runtime.executable import Executable
-from gradc.runtime.fitting import Least, Shapes, fits, fits_sizes
+from gradc.runtime.fitting import Shapes, fits, fits_sizes
 from gradc.tracing.captured.traced import Traced
 from gradc.tracing.core.signals import NeedsConcreteSize, NeedsNumber
 from gradc_ir.classes.quick import dataclass
+from gradc_ir.core.binding import Least
 from gradc_ir.core.sizes import Size, symbol
 from gradc_ir.core.types import Array, Type, dtype_of
 from gradc_ir.errors import ShapeError, TraceError
@@ -228,6 +229,7 @@ class Family:
         reason = "something captured from outside changed" if again else "a new size"
         reason = reason if len(self._seen) > 1 else self._reason
         found: Found | None = None
+        misfit = ""
         if len(self._seen) > 1 and not self._per_size:
             general = list(generalize(concrete, self._seen))
             if general != concrete:
@@ -235,13 +237,14 @@ class Family:
                     found = self._found(general, shapes)
                 except NeedsConcreteSize as why:
                     self._per_size = str(why) or "a size is needed as a number"
-                except ShapeError:
-                    found = None  # the trace with numbers decides, and shows them in its message
+                except ShapeError as why:
+                    misfit = why.what  # the trace with numbers decides, and shows them if it fails
                 if found is not None:
                     reason = "a second size: sizes that changed are symbols"
         if found is None:
             found = self._found(concrete)
             assert found is not None  # these are the sizes of the arguments
+            self._per_size = self._per_size or misfit
             if self._per_size:
                 reason = f"one kernel per size: {self._per_size}"
         options = self._source.options
@@ -294,8 +297,8 @@ class Family:
             kept = None if place is None else traces.find(question, place)
         if isinstance(kept, traces.Stopped):
             raise kept.signal
-        if kept is not None:
-            return kept if shapes is None or fits(kept.traced, shapes, kept.least) else None
+        if kept is not None and (shapes is None or fits(kept.traced, shapes, kept.least)):
+            return kept
         from gradc.runtime.trace_anew import trace_anew  # what traces and derives
 
         try:

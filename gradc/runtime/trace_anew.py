@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from gradc.kept.traces import Found, Question
 from gradc.pipeline import final_functions
-from gradc.runtime.fitting import Least, Shapes, fits
+from gradc.runtime.fitting import Shapes, fits
 from gradc.tracing.captured.traced import Traced
 from gradc_ir import ops
+from gradc_ir.core.binding import Least, bind_sizes
 from gradc_ir.core.sizes import symbols
 from gradc_ir.core.types import DType
 from gradc_ir.core.walk import nested
@@ -20,7 +21,8 @@ def trace_anew(question: Question, shapes: Shapes | None = None) -> Found | None
     """
     source, asked, wrt, types, is_last = question
     with phase(TRACING):
-        traced = source.trace(types, is_last=is_last, leaves_less=shapes is not None)
+        at_hand = None if shapes is None else bind_sizes(types, shapes)
+        traced = source.trace(types, is_last=is_last, at_hand=at_hand)
     least = least_sizes(traced)
     if shapes is not None and not fits(traced, shapes, least):
         return None

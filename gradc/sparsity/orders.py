@@ -7,8 +7,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-# Graphs with more edges are coloured in the natural order alone, few edges in shuffled ones, too.
-_MOST_EDGES = 1 << 19
+# Graphs with more edges are coloured in the natural order alone, with more than some in few orders;
+# with few edges in shuffled ones, too.
+_MOST_EDGES = 1 << 22
+_SOME_EDGES = 1 << 19
 _FEW_EDGES = 1 << 12
 _SHUFFLES = 16
 
@@ -32,13 +34,21 @@ def smallest_last(adjacency: Adjacency) -> list[int]:
     return _by_degree(adjacency, [len(neighbours) for neighbours in adjacency], -1)[::-1]
 
 
+def dynamic_largest_first(adjacency: Adjacency) -> list[int]:
+    """Return an order whose each vertex has the most neighbours among those after itself."""
+    degrees = [len(neighbours) for neighbours in adjacency]
+    return _by_degree(adjacency, degrees, -1, greatest=True)
+
+
 def incidence(adjacency: Adjacency) -> list[int]:
     """Return an order whose each vertex has the most neighbours among those before it."""
-    return _by_degree(adjacency, [0] * len(adjacency), 1)
+    return _by_degree(adjacency, [0] * len(adjacency), 1, greatest=True)
 
 
-def _by_degree(adjacency: Adjacency, degrees: list[int], change: int) -> list[int]:
-    """Take a vertex of the least degree (the greatest if it grows), and change its neighbours'.
+def _by_degree(
+    adjacency: Adjacency, degrees: list[int], change: int, *, greatest: bool = False
+) -> list[int]:
+    """Take a vertex of the least degree, or of the greatest, and change its neighbours'.
 
     Vertices wait in a list for each degree; one that has moved on since is passed over.
     """
@@ -48,10 +58,11 @@ def _by_degree(adjacency: Adjacency, degrees: list[int], change: int) -> list[in
         waiting[degrees[vertex]].append(vertex)
     is_taken = [False] * len(adjacency)
     order: list[int] = []
-    at = 0
+    onwards = -1 if greatest else 1
+    at = max(degrees, default=0) if greatest else 0
     while len(order) < len(adjacency):
         while not waiting[at]:
-            at -= change
+            at += onwards
         vertex = waiting[at].pop()
         if is_taken[vertex] or degrees[vertex] != at:
             continue
@@ -61,7 +72,8 @@ def _by_degree(adjacency: Adjacency, degrees: list[int], change: int) -> list[in
             if not is_taken[other]:
                 degrees[other] += change
                 waiting[degrees[other]].append(other)
-        at = min(max(at + change, 0), most)
+        if change != onwards:  # neighbours may have come before what is at hand
+            at = min(max(at + change, 0), most)
     return order
 
 
@@ -77,11 +89,15 @@ def orders(adjacency: Adjacency, edges: int) -> Iterator[list[int]]:
     if edges > _MOST_EDGES:
         yield natural(adjacency)
         return
+    if edges > _SOME_EDGES:
+        for order in (natural, largest_first, dynamic_largest_first):
+            yield order(adjacency)
+        return
     yield from (order(adjacency) for order in ORDERS)
     if edges <= _FEW_EDGES:
         yield from shuffled(adjacency)
 
 
 ORDERS: tuple[Callable[[Adjacency], list[int]], ...] = (
-    natural, largest_first, smallest_last, incidence,
+    natural, largest_first, smallest_last, incidence, dynamic_largest_first,
 )  # fmt: skip

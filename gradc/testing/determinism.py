@@ -30,6 +30,7 @@ from gradc.testing.c_kernel import CKernel, NoKernel
 from gradc.testing.sampling import check_least
 from gradc.tracing import NeedsConcreteSize, Traced
 from gradc_codegen.libraries.routines import routines_in
+from gradc_ir.core.binding import bind_sizes
 from gradc_ir.core.types import Array
 from gradc_ir.errors import ShapeError
 from gradc_ir.meaning.ulp_distance import same_bits
@@ -200,7 +201,7 @@ class _Injected:
         if types == list(self.bound.types):
             raise NoKernel("there are no sizes")
         try:
-            traced = self.compiled._at(self.bound).trace(types)
+            traced = self.compiled._at(self.bound).trace(types, at_hand=bind_sizes(types, shapes))
         except ShapeError as misfit:
             raise NoKernel(f"its sizes are not free: {misfit.what}") from None
         if not fits(traced, shapes, least_sizes(traced)):
@@ -319,6 +320,8 @@ def _in_another_process(
 def answer() -> None:
     """Compute, in a process of its own, what standard input asks for."""
     kind, pickled, upstream = pickle.load(sys.stdin.buffer)
+    answered = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what the user's modules print is no part of the answer
     try:
         given = pickle.loads(pickled)
     except Exception:
@@ -328,4 +331,5 @@ def answer() -> None:
     else:
         text, arrays, blas = given
         way = _pulled(Executable(parse_function(text), blas=blas), arrays)
-    pickle.dump([way(each) for each in upstream], sys.stdout.buffer)
+    with answered:
+        pickle.dump([way(each) for each in upstream], answered)

@@ -28,7 +28,7 @@ from tools.math_errors import (
 from tools.math_loops import apply, emitted_text
 
 POINTS = int(os.environ.get("GRADC_EXAMPLES", "10_000"))
-FEW_POINTS = 3_000
+FEW_POINTS = 1_000
 NAN, INF = np.nan, np.inf
 TABLES = vars(special_coefficients) | vars(coefficients)
 

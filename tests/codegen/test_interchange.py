@@ -161,8 +161,15 @@ def test_bits_are_those_of_whole_arrays_of_any_size(program: Any) -> None:
             assert_same_bits(found, want)
 
 
+# What takes seconds to compile for any number of steps: the rest has its loops, not all at once.
+LONG = {floored, twice, branches}
+
+
 @pytest.mark.usefixtures("eager")
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(each, marks=[pytest.mark.slow] * (each in LONG)) for each in PROGRAMS],
+)
 def test_sums_of_short_floats_and_any_number_of_steps(program: Any) -> None:
     function = gradient(program, T, N, DType.F32)
     kernel = compile_function(function)
@@ -265,3 +272,20 @@ def test_the_nest_prints_its_strips() -> None:
     text = str(Compilation(gradient(walk, STEPS, 200)).nest)
     assert "= strips " in text
     assert "joins sum_onto" in text
+
+
+def test_the_next_row_is_asked_for_where_it_is_far() -> None:
+    """Rows of 80 kB, of which a step reads one; those of 800 bytes follow each other."""
+    hints = []
+    for n in (10_000, 100):
+        made = gradient(written_rows, 50, n, of="value")
+        hints.append("llvm.prefetch" in Compilation(made).llvm)
+    assert hints == [True, False]
+
+
+def written_rows(s: Any, z: Any) -> Any:
+    """A loop of Python's over rows."""
+    x = np.zeros(z.shape[1])
+    for t in range(z.shape[0]):
+        x = x + s / (2 + x * x) * z[t]
+    return np.mean(x)

@@ -48,6 +48,25 @@ def _masked(dtype: DType, n: Size, k: Size, d: Size, *, holds: bool = True) -> F
     return function_of(types, body)
 
 
+def _chosen(dtype: DType, n: Size, k: Size, d: Size) -> Function:
+    """The same sums of a mask that is given."""
+
+    def body(x: Value, y: Value, mask: Value, weight: Value) -> list[Value]:
+        shape = (n, k, d)
+        apart = build.broadcast(x, shape, (0, 2)) - build.broadcast(y, shape, (1, 2))
+        everywhere = build.broadcast(mask, shape, (0, 1))
+        weights = build.broadcast(build.sqrt(weight), shape, (0,))
+        kept = [apart * weights, _full(0.0, apart.type)]
+        counted = [build.broadcast(weight, (n, k), (0,)), _full(0.0, Type(dtype, (n, k)))]
+        return [
+            build.reduce_sum(build.select(everywhere, *kept), (0,)),
+            build.reduce_sum(build.select(mask, *counted), (0,)),
+        ]
+
+    types = [Type(dtype, (n, d)), Type(dtype, (k, d)), Type(DType.BOOL, (n, k)), Type(dtype, (n,))]
+    return function_of(types, body)
+
+
 def _full(number: float, type_: Type) -> Value:
     return build.broadcast(build.constant(number, type_.dtype), type_.shape, ())
 
@@ -70,6 +89,11 @@ def _runs(random: Array) -> Array:
     """The mask of a sum holds in a run of rows, whole groups: the first one of a chunk of one."""
     runs = np.arange(len(random))[:, None] // (32 * max(1, len(random) // 32 // COUNT))
     return np.where(runs == np.arange(COUNT), 1.0, -1.0)
+
+
+def _singles(random: Array) -> Array:
+    """Of each row one mask holds, or none."""
+    return np.where((random == random.max(axis=1, keepdims=True)) & (random > 0.4), 1.0, -1.0)
 
 
 MASKS: dict[str, Callable[[Array], Array]] = {
@@ -108,9 +132,30 @@ def test_sizes_that_are_known(some: Callable[[Array], Array], holds: bool) -> No
             assert_compiled_same(function, *cases, level=2)
 
 
+@pytest.mark.parametrize("dtype", [DType.F64, DType.F32], ids=str)
+def test_the_bits_row_by_row_are_those_of_all_rows(dtype: DType) -> None:
+    cases = []
+    for some, rows in ((_singles, 64), (_singles, 4200), (MASKS["hardly"], 99)):
+        x, y, mask = _arrays(dtype, rows, some, False)
+        cases.append([x, y, mask > 0, np.abs(x[:, 0])])
+    with np.errstate(all="ignore"):
+        assert_compiled_same(_chosen(dtype, N, K, D), *cases)
+        assert_compiled_same(_chosen(dtype, 4200, COUNT, WIDTH), cases[1], level=2)
+
+
 def test_the_sums_stand_behind_a_branch() -> None:
     text = lower(_masked(DType.F64, 1000, COUNT, 40), "f")
     assert text.count("call i1 @llvm.vector.reduce.or.v32i1") == 2  # in whole groups, in the rest
+
+
+def test_rows_that_have_one_sum_each_go_row_by_row() -> None:
+    assert _goes_row_by_row(1000, 40)
+    assert not _goes_row_by_row(31, 40)  # whole groups do alone
+    assert not _goes_row_by_row(1000, 3)  # there are hardly any neighbours
+
+
+def _goes_row_by_row(n: int, d: int) -> bool:
+    return "@llvm.cttz.i32" in lower(_chosen(DType.F64, n, COUNT, d), "f")
 
 
 def test_a_mask_of_single_elements_has_no_branch() -> None:

@@ -21,7 +21,8 @@ def _function(dtype: DType, op: str, squared: bool) -> Function:
     def body(x: Value, y: Value) -> list[Value]:
         x, y = (build.mul(each, each) if squared else each for each in (x, y))
         rows, columns = ([build.apply(f"reduce_{op[:3]}", x, axes=(axis,))] for axis in (0, 1))
-        return [build.elementwise(op, x, y), build.elementwise(op, x, 1.0), *rows, *columns]
+        zeros = [build.elementwise(op, x, 0.0), build.elementwise(op, -0.0, y)]
+        return [build.elementwise(op, x, y), build.elementwise(op, x, 1.0), *zeros, *rows, *columns]
 
     return function_of([Type(dtype, (symbol("n"), symbol("m")))] * 2, body)
 

@@ -53,8 +53,8 @@ def in_a_folder_with_a_model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(sys, "path", list(sys.path))
 
 
-def run(*arguments: str) -> Result:
-    """Run the command line as its entry point does, exit codes and all."""
+def run(*arguments: str, given: str = "") -> Result:
+    """Run the command line as its entry point does, exit codes and all; ``given`` is its input."""
 
     class EntryPoint:
         name = "gradc"
@@ -66,7 +66,7 @@ def run(*arguments: str) -> Result:
             finally:
                 sys.argv = argv
 
-    return CliRunner().invoke(EntryPoint(), [*arguments])  # type: ignore[arg-type]
+    return CliRunner().invoke(EntryPoint(), [*arguments], input=given)  # type: ignore[arg-type]
 
 
 def succeed(*arguments: str) -> str:

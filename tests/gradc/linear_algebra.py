@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
+import pytest
 
 from gradc.testing import check_grads
 from gradc.tracing import trace
 from gradc_ir.interpreter.interpret import interpret
 
 DTYPES = (np.float64, np.float32)
+each_dtype = pytest.mark.parametrize(
+    "dtype", [np.float64, pytest.param(np.float32, marks=pytest.mark.slow)]
+)
 
 
 def general(*shape: int, seed: int = 0) -> np.ndarray:
@@ -31,6 +35,20 @@ def positive(*shape: int, seed: int = 0) -> np.ndarray:
 def symmetric(x: Any) -> Any:
     """Return the symmetric part, of traced matrices too."""
     return (x + np.swapaxes(x, -1, -2)) / 2
+
+
+def to_orders(cases: Iterable[Any], second: Collection[Any]) -> list[Any]:
+    """Return cases with the order up to which derivatives are checked.
+
+    Second derivatives of those that are not among ``second`` are slow: they are of the same code.
+    """
+    found = []
+    for case in cases:
+        if case in second:
+            found.append(pytest.param(case, 2))
+        else:
+            found += [pytest.param(case, 1), pytest.param(case, 2, marks=pytest.mark.slow)]
+    return found
 
 
 def flat(result: Any) -> list[Any]:

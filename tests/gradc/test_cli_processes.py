@@ -1,4 +1,4 @@
-"""The command line as processes: exit codes, both streams, and JSON as docs/schemas/ says it is."""
+"""The command line to its ends: exit codes, both streams, and JSON as docs/schemas/ says it is."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from gradc.cli.main import COMMANDS
-from tests.gradc.command_line import MODEL, SPEC
+from tests.gradc.command_line import MODEL, SPEC, in_a_folder_with_a_model, run
 
+# As processes of their own some are run always, all of them when tests may be slow.
+PROCESSES = {"dump", "export", "passes"}
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "docs" / "schemas"
 LOSS = ["model.py:loss", "--spec", SPEC]
@@ -108,27 +110,53 @@ def test_every_command_is_among_these() -> None:
     assert names == {path.stem for path in SCHEMAS.glob("*.json")}
 
 
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        pytest.param(line, code, id=" ".join(line), marks=[pytest.mark.slow] * slow)
-        for slow, lines in enumerate((RIGHT, MORE))
-        for line, code in lines
-    ],
-)
-def test_json_is_as_its_schema_says(folder: Path, line: list[str], code: int) -> None:
-    done = gradc(folder, *line, "--json", given=GRAPH)
-    assert (done.returncode, done.stderr) == (code, "")
+def each(*lines: tuple[list[str], int], slow: bool = False) -> list[Any]:
+    marks = [pytest.mark.slow] * slow
+    return [pytest.param(line, code, id=" ".join(line), marks=marks) for line, code in lines]
+
+
+@pytest.mark.parametrize(("line", "code"), [*each(*RIGHT), *each(*MORE, slow=True)])
+def test_json_is_as_its_schema_says(
+    folder: Path, line: list[str], code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_a_folder_with_a_model(folder, monkeypatch)
+    done = run(*line, "--json", given=GRAPH)
+    assert (done.exit_code, done.stderr) == (code, "")
     fits(line[0], done.stdout)
 
 
 @pytest.mark.parametrize("line", WRONG, ids=[" ".join(line) for line in WRONG])
-def test_a_wrong_use_ends_with_two(folder: Path, line: list[str]) -> None:
-    done = gradc(folder, *line)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.strip()
-    assert "Traceback" not in done.stderr
-    assert "\033" not in done.stderr
+def test_a_wrong_use_ends_with_two(
+    folder: Path, line: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_a_folder_with_a_model(folder, monkeypatch)
+    done = run(*line)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert is_told(done.stderr)
+
+
+def is_told(text: str) -> bool:
+    """Whether an error is told in words: not by a traceback, and not in colours."""
+    return bool(text.strip()) and "Traceback" not in text and "\033" not in text
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        case
+        for line, code in [*RIGHT, *MORE, *((line, 2) for line in WRONG)]
+        for case in each((line, code), slow=line[0] not in PROCESSES or (line, code) in MORE)
+    ],
+)
+def test_processes_end_alike(folder: Path, line: list[str], code: int) -> None:
+    if code == 2:
+        done = gradc(folder, *line)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert is_told(done.stderr)
+    else:
+        done = gradc(folder, *line, "--json", given=GRAPH)
+        assert (done.returncode, done.stderr) == (code, "")
+        fits(line[0], done.stdout)
 
 
 def test_graphs_go_through_a_pipe(folder: Path) -> None:

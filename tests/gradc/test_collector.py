@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Iterator
 
 import pytest
 
@@ -18,17 +19,15 @@ class Part:
 
 
 @pytest.fixture(autouse=True)
-def none_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Begin as a process does."""
+def begun(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Begin with nothing unseen, and with nothing frozen, as a process of users' does."""
     monkeypatch.setattr(collector, "_unseen", 0)
+    monkeypatch.setattr(collector, "_taken", 0)
+    gc.unfreeze()
+    yield
+    gc.freeze()
 
 
-takes_over = pytest.mark.skipif(
-    gc.get_freeze_count() > 0, reason="some versions of Python keep objects frozen themselves"
-)
-
-
-@takes_over
 def test_what_is_made_meanwhile_is_old_and_is_collected_later() -> None:
     gc.collect()
     with collector.collector_paused():
@@ -45,7 +44,6 @@ def test_what_is_made_meanwhile_is_old_and_is_collected_later() -> None:
     assert there() is None
 
 
-@takes_over
 def test_much_that_was_not_looked_at_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collector, "_MOST_UNSEEN", 3_000)
     found = []
@@ -74,3 +72,13 @@ def test_who_has_turned_it_off_or_frozen_objects_finds_it_so() -> None:
         assert kept
     finally:
         gc.unfreeze()
+
+
+def test_frozen_objects_are_not_counted_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = []
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: counted.append(1) or 5)
+    for _ in range(2 * collector._MOST_TAKEN + 2):
+        with collector.collector_paused():
+            kept = [Part() for _ in range(1_000)]
+    assert len(counted) == 2
+    assert kept

@@ -86,3 +86,29 @@ def test_loops_of_other_beginnings_are_loops_of_their_own() -> None:
         strict=True,
     ):
         np.testing.assert_allclose(found, want, rtol=1e-13)
+
+
+def floored(s: Any) -> Any:
+    """Which cotangents are no zeros is asked for by a loop of its own."""
+    start = np.linspace(0.2, 0.8, 1000)
+    x, v = s * start, start - 0.5
+    for z in np.linspace(-1.0, 1.0, 30):
+        low = np.maximum(v, 0.0)
+        x = x * np.exp(np.sqrt(low) * z)
+        v = v + np.sqrt(1 - s * s) * (0.5 - low) + s * np.sqrt(low) * z
+    return np.sum(np.maximum(x - 0.5, 0.0))
+
+
+def test_a_loop_that_another_one_goes_through_is_left_out() -> None:
+    """What is asked for apart is a part of the loop that goes back."""
+    function = derive(trace(floored, [Type(DType.F64)]).function, Request("value_and_grad", (0,)))
+    scans = [node for node in function.nodes if node.op.name == "scan"]
+    backward = [node for node in scans if node.attributes["reverse"]]
+    assert len(scans) - len(backward) == 1
+    of_arrays = [node for node in backward if any(x.type.shape == (1000,) for x in node.results)]
+    assert len(of_arrays) == 1
+    value, gradient = gradc.compile(floored).value_and_grad(0.3)
+    step = 1e-6
+    assert value == pytest.approx(floored(0.3), rel=1e-12)
+    slope = (floored(0.3 + step) - floored(0.3 - step)) / (2 * step)
+    assert gradient == pytest.approx(slope, rel=1e-6)

@@ -37,8 +37,7 @@ def test_whether_an_array_is_empty_does_not_take_a_kernel_per_size(fn, sizes) ->
         assert f.grad(x).tolist() == slope.tolist()
     # no elements, a symbol, and the first if that had some
     assert [s.of for s in f.signatures].count("value") == (3 if sizes[0] else 2)
-    with pytest.raises(gradc.TraceError, match="needs the size"):
-        f.dump("x: f64[n]")  # where one kernel serves all sizes
+    assert "f64[n]" in f.dump("x: f64[n]")  # of arrays that have some
 
 
 def test_sizes_that_may_be_less_than_others_are_numbers() -> None:

@@ -50,6 +50,14 @@ def test_short_code_is_short(name: str, most: int, tmp_path: Path) -> None:
     assert bytes_of(code).object <= most
 
 
+@pytest.mark.slow
+def test_a_model_of_formulas_fits_a_first_cache(tmp_path: Path) -> None:
+    kernel = BY_NAME["pharmacokinetics"]
+    made = gradc.compile(kernel.function)
+    code, _ = made.export("k", spec=kernel.spec, outputs=kernel.of, wrt=kernel.wrt, out=tmp_path)
+    assert bytes_of(code).kernel <= 32 << 10
+
+
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 @pytest.mark.parametrize("name", ["logistic8", "mlp of 64", "mlp symbolic"])
 def test_short_code_has_the_bits_of_python(name: str, tmp_path: Path) -> None:

@@ -25,26 +25,29 @@ def undefined(path: Path) -> str:
 
 
 def rows() -> list[Any]:
-    """Return the rows of the benchmark; those that are others mapped over points are slow."""
+    """Return the rows of the benchmark by dtypes.
+
+    Those that are others mapped over points are slow, and further dtypes.
+    """
     found = []
     for row in ROWS:
-        is_mapped = row.name.endswith(("_batch", "_symbolic"))
-        found.append(pytest.param(row, id=row.name, marks=[pytest.mark.slow] * is_mapped))
+        for dtype in row.dtypes:
+            is_slow = row.name.endswith(("_batch", "_symbolic")) or dtype != row.dtypes[0]
+            marks = [pytest.mark.slow] * is_slow
+            found.append(pytest.param(row, dtype, id=f"{row.name}-{dtype}", marks=marks))
     return found
 
 
-@pytest.mark.parametrize("row", rows())
-def test_kernels_of_the_benchmark_refer_to_nothing(row: Row, tmp_path: Path) -> None:
-    for dtype in row.dtypes:
-        arguments = make_case(row, row.tiny, dtype).arguments
-        code, _ = gradc.compile(row.function).export(
-            "kernel",
-            *arguments,
-            of="value" if row.wrt is None else row.of,
-            wrt=None if row.of == "value" else row.wrt,
-            out=tmp_path,
-        )
-        assert undefined(code) == ""
+@pytest.mark.parametrize(("row", "dtype"), rows())
+def test_kernels_of_the_benchmark_refer_to_nothing(row: Row, dtype: str, tmp_path: Path) -> None:
+    code, _ = gradc.compile(row.function).export(
+        "kernel",
+        *make_case(row, row.tiny, dtype).arguments,
+        of="value" if row.wrt is None else row.of,
+        wrt=None if row.of == "value" else row.wrt,
+        out=tmp_path,
+    )
+    assert undefined(code) == ""
 
 
 def busy(x: np.ndarray, w: np.ndarray) -> np.float64:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 
 import gradc
 from gradc import special
@@ -40,15 +41,42 @@ def of_sizes(x: Any) -> tuple[Any, ...]:
     )
 
 
-def compiled(size: Size, x: Any) -> list[Any]:
-    traced = trace(of_sizes, [Type(DType.F64, (size,))]).function
+def sums_of_sizes(x: Any) -> tuple[Any, ...]:
+    known = np.arange(len(x)) * 0.37 + 0.1
+    table = np.outer(known, np.arange(7) + 0.7)
+    return (
+        x * (known.sum() + np.prod(known * 0.1) + np.mean(known) + np.sum([known, known])),
+        x * (np.std(known) + known.var(ddof=1) + np.average(known, weights=known + 1)),
+        x * np.add.reduce(table, 1, keepdims=True)[:, 0] + np.sum(table, axis=-1, dtype=np.float32),
+        x[0] * (table.T @ table) + np.cov(table.T) + np.einsum("ij,ik,i->jk", table, table, known),
+        x * np.sinc(known) * np.trapezoid(known * known, known) + np.linalg.norm(table, axis=1),
+        x[0] * np.convolve(known, np.arange(5.0) * 0.3) + np.nanmean(known),
+    )
+
+
+def compiled(fn: Any, size: Size, x: Any) -> list[Any]:
+    traced = trace(fn, [Type(DType.F64, (size,))]).function
     return compile_function(derive(traced, Request("value")))([x])
 
 
-def test_sizes_that_are_known_change_no_bit_of_functions() -> None:
+@pytest.mark.parametrize("fn", [of_sizes, sums_of_sizes])
+def test_sizes_that_are_known_change_no_bit(fn: Any) -> None:
     x = np.random.default_rng(0).random(MANY)
-    for known, symbolic in zip(compiled(MANY, x), compiled(symbol("n"), x), strict=True):
+    for known, symbolic in zip(compiled(fn, MANY, x), compiled(fn, symbol("n"), x), strict=True):
         assert_same_bits(known, symbolic)
+
+
+def test_sums_of_known_numbers_are_numpy_in_kind_and_written_where_it_says() -> None:
+    def fn(x: Any) -> Any:
+        known = np.arange(len(x)) * 0.37
+        written = np.zeros(())
+        np.sum(known, out=written)
+        shape = (int(np.sum(known)) % 7 + 1,)
+        return x * np.sum(known), x * written, np.ones(shape) * np.sum(np.arange(3)) * x[0]
+
+    found = gradc.compile(fn)(np.ones(MANY))
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-14)
+    assert found[2].shape == (int(np.sum(np.arange(MANY) * 0.37)) % 7 + 1,)
 
 
 def test_out_and_where_get_the_same_numbers() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from gradc.rules.verify.gate.judge import Failure
 from tests.gradc.test_gate import RULES
-from tools.gate_points import CONVENTIONS, FAULTS, TABLE, kind_of, known, written
+from tools.gate_points import CONVENTIONS, FAULTS, TABLE, kind_of, known, place_of, written
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,14 @@ def test_kinds(
 ) -> None:
     failure = Failure(what, {"x": at}, naive, new, truth, 0.0)
     assert kind_of("a-rule", "before", failure).name == name
+
+
+@pytest.mark.parametrize(("fails", "name"), [(True, "off"), (False, "right in use")])
+def test_a_fault_that_no_call_shows_is_none(fails: bool, name: str) -> None:
+    failure = Failure("d/dx", {"x": math.nan}, 2.0, 3.0, 2.0, 1.0)
+    again = Failure("d/dx", {"x": -math.nan}, 2.0, 4.0, 2.0, 1.0)
+    in_use = {place_of(again)} if fails else set()
+    assert kind_of("a-rule", "after", failure, in_use).name == name
 
 
 def test_the_table_is_as_it_is_written() -> None:

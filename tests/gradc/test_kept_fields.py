@@ -67,7 +67,7 @@ WRITTEN: dict[Any, tuple[str, dict[str, str]]] = {
     ),
     Capture: ("name type fetch variable", {}),
     Guard: ("name value fetch", {"_key": "is made of the value"}),
-    NeedsConcreteSize: ("size what at", {}),
+    NeedsConcreteSize: ("size what at", {"cure": "is of specs alone, which are not kept"}),
     NeedsNumber: ("leaves", {}),
     Function: (
         "name params results names locations location",

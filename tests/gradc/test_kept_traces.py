@@ -110,7 +110,7 @@ def test_edits_of_structure_are_seen(
     cache: Counted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(edited(), tmp_path)
-    check([(edit,) for edit in STRUCTURE[::4]], tmp_path, cache, monkeypatch)
+    check([(edit,) for edit in STRUCTURE[::6]], tmp_path, cache, monkeypatch)
     assert not cache.unkept
 
 
@@ -118,7 +118,7 @@ def test_edits_of_numbers_are_seen(
     cache: Counted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(edited(), tmp_path)
-    check([(edit,) for edit in edits_of_numbers()[::14]], tmp_path, cache, monkeypatch)
+    check([(edit,) for edit in edits_of_numbers()[::28]], tmp_path, cache, monkeypatch)
 
 
 @pytest.mark.slow

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.gradc.linear_algebra import DTYPES, assert_function, general, positive, symmetric
+from tests.gradc.linear_algebra import (
+    assert_function,
+    each_dtype,
+    general,
+    positive,
+    symmetric,
+    to_orders,
+)
 
 LA = np.linalg
 SIZES = (0, 1, 2, 3, 4, 5)
@@ -85,10 +92,10 @@ OTHERS: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("size", "order"), to_orders(SIZES, second=(0, 1, 2, 3)))
 @pytest.mark.parametrize("name", OF_SQUARES)
-def test_squares(name: str, size: int) -> None:
-    assert_function(OF_SQUARES[name], general(size, size))
+def test_squares(name: str, size: int, order: int) -> None:
+    assert_function(OF_SQUARES[name], general(size, size), order=order)
 
 
 @pytest.mark.parametrize("name", OF_SQUARES)
@@ -102,10 +109,10 @@ def test_stacks_of_squares(name: str) -> None:
     assert_function(OF_SQUARES[name], np.zeros((0, 3, 3)))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("shape", "order"), to_orders(SHAPES, second=[(5, 3)]))
 @pytest.mark.parametrize("name", OF_MATRICES)
-def test_matrices(name: str, shape: tuple[int, ...]) -> None:
-    assert_function(OF_MATRICES[name], general(*shape))
+def test_matrices(name: str, shape: tuple[int, ...], order: int) -> None:
+    assert_function(OF_MATRICES[name], general(*shape), order=order)
 
 
 @pytest.mark.parametrize("name", OF_MATRICES)
@@ -125,7 +132,7 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@each_dtype
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in OTHERS]
 )

@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 import scipy.linalg as sl
 
-from tests.gradc.linear_algebra import DTYPES, assert_function, general, positive, symmetric
+from tests.gradc.linear_algebra import (
+    DTYPES,
+    assert_function,
+    each_dtype,
+    general,
+    positive,
+    symmetric,
+    to_orders,
+)
 
 SHAPES = ((4, 4), (5, 3), (3, 5), (2, 3, 3))
 ORDERS = (None, "fro", 1, -1, 2, -2, np.inf, -np.inf, "nuc")
@@ -132,10 +140,10 @@ DOUBLE = {"det", "solve_toeplitz", "solve_toeplitz of two", "solve_discrete_lyap
 STRUCTURES = ("gen", "sym", "her", "pos", "diagonal", "upper triangular", "lower triangular")
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("shape", "order"), to_orders(SHAPES, second=[(5, 3)]))
 @pytest.mark.parametrize("name", OF_MATRICES)
-def test_matrices(name: str, shape: tuple[int, ...]) -> None:
-    assert_function(OF_MATRICES[name], general(*shape))
+def test_matrices(name: str, shape: tuple[int, ...], order: int) -> None:
+    assert_function(OF_MATRICES[name], general(*shape), order=order)
 
 
 # They take seconds, and others are like them.
@@ -143,13 +151,15 @@ LONG = {
     "lstsq, wide",
     "lstsq of columns",
     "solve_discrete_lyapunov",
+    "expm",
     "expm of none",
+    "solve_continuous_lyapunov",
     "orthogonal_procrustes",
     "polar, left",
 }
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@each_dtype
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in OTHERS]
 )
@@ -160,9 +170,9 @@ def test_others(name: str, dtype: Any) -> None:
     assert_function(function, *args, dtype=dtype, accuracy=1e4)
 
 
-@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize(("lower", "order"), to_orders([False, True], second=[False]))
 @pytest.mark.parametrize("assume", STRUCTURES)
-def test_equations_and_inverses_of_a_structure(assume: str, lower: bool) -> None:
+def test_equations_and_inverses_of_a_structure(assume: str, lower: bool, order: int) -> None:
     """Elements that the structure leaves out are not read, nor have they a derivative."""
     a = positive(4, 4) + np.triu(np.full((4, 4), 0.01), 1)
     if assume == "diagonal":
@@ -171,18 +181,21 @@ def test_equations_and_inverses_of_a_structure(assume: str, lower: bool) -> None
         a = np.triu(a)
     if assume == "lower triangular":
         a = np.tril(a)
-    assert_function(lambda a, b: sl.solve(a, b, assume_a=assume, lower=lower), a, general(4, 2))
-    assert_function(lambda a: sl.inv(a, assume_a=assume, lower=lower), a)
+    for_two = general(4, 2)
+    assert_function(
+        lambda a, b: sl.solve(a, b, assume_a=assume, lower=lower), a, for_two, order=order
+    )
+    assert_function(lambda a: sl.inv(a, assume_a=assume, lower=lower), a, order=order)
 
 
 @pytest.mark.parametrize("unit", [False, True])
-@pytest.mark.parametrize("trans", [0, 1, "T"])
+@pytest.mark.parametrize(("trans", "order"), to_orders([0, 1, "T"], second=[0]))
 @pytest.mark.parametrize("lower", [False, True])
-def test_triangular_equations(lower: bool, trans: Any, unit: bool) -> None:
+def test_triangular_equations(lower: bool, trans: Any, unit: bool, order: int) -> None:
     a = general(4, 4) + 2 * np.eye(4)
     options = {"trans": trans, "lower": lower, "unit_diagonal": unit}
     for b in (general(4), general(4, 2)):
-        assert_function(lambda a, b: sl.solve_triangular(a, b, **options), a, b)
+        assert_function(lambda a, b: sl.solve_triangular(a, b, **options), a, b, order=order)
 
 
 def test_factors_from_outside() -> None:

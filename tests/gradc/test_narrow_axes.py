@@ -262,13 +262,13 @@ def test_what_needs_all_stays(program: Callable[[Any], Any]) -> None:
 @pytest.mark.parametrize(
     "program", [*NARROWED[:6], few_steps, one_of_each], ids=lambda program: program.__name__
 )
-def test_sizes_of_symbols(program: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize("n", [301, pytest.param(1000, marks=pytest.mark.slow)])
+def test_sizes_of_symbols(program: Callable[[Any], Any], n: int) -> None:
     compiled = gradc.compile(program, spec="u: f64[n]")
-    for n in (301, 1000):
-        u = drawn(n)
-        static = gradc.compile(program, spec=f"u: f64[{n}]")
-        assert_same_bits(compiled(u.copy()), static(u.copy()))
-        assert_same_bits(compiled.grad(u.copy()), static.grad(u.copy()))
+    static = gradc.compile(program, spec=f"u: f64[{n}]")
+    u = drawn(n)
+    assert_same_bits(compiled(u.copy()), static(u.copy()))
+    assert_same_bits(compiled.grad(u.copy()), static.grad(u.copy()))
 
 
 def test_an_index_beyond_a_symbolic_size_is_shown_as_it_was() -> None:

@@ -171,16 +171,17 @@ def test_files_that_know_an_op_are_on_the_page() -> None:
         path
         for room in ("ir", "gradc", "codegen")
         for file in sorted((ROOT / room).rglob("*.py"))
-        if "log1p" in words(file)
+        for text in [file.read_text(encoding="utf-8")]
+        if "log1p" in text and "log1p" in words(text)
         for path in [file.relative_to(ROOT).as_posix()]
         if path not in named and not path.startswith(folders)
     ]
     assert not unnamed
 
 
-def words(file: Path) -> Iterator[str]:
+def words(code: str) -> Iterator[str]:
     """Yield the words of the strings that are no docstrings, and the names of ops."""
-    tree = ast.parse(file.read_bytes())
+    tree = ast.parse(code)
     docstrings = {
         node.body[0].value
         for node in ast.walk(tree)

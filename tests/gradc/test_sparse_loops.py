@@ -164,6 +164,29 @@ def put_and_added(x: Any) -> Any:
     return out
 
 
+def where_there_is_a_reason(x: Any) -> Any:
+    """Return what stays as it was at steps that put nothing there."""
+    out, other = 0.5 * x, np.zeros(len(x))
+    for k in range(1, len(x) - 1):
+        if x[k] > 1.2:
+            out[k + 1] = x[k - 1] * x[k]
+        elif x[k] < 0.8:
+            out[k + 1] = x[k] ** 3
+        other[k] = x[k] ** 2
+        if x[k + 1] > 1 and k > 3:
+            other[k] = x[k + 1] * x[k]
+    return np.concatenate([out, other])
+
+
+def in_a_table(x: Any) -> Any:
+    z = x.reshape(-1, 3)
+    out = z * z
+    for k in range(len(z) - 1):
+        if z[k, 0] > 1:
+            out[k, 1] = z[k + 1, 2] * z[k, 0]
+    return out.ravel()
+
+
 def springs(x: Any) -> Any:
     """Return forces on both ends, and at some steps on a place that is given."""
     out = np.zeros(len(x))
@@ -189,7 +212,7 @@ def is_by_terms(compiled: Any) -> bool:
     "function",
     [
         *[each, over_values, added, rows, two, fluxes, in_pairs, columns, windows, in_two_loops],
-        *[sums, upwind, springs, neighbours, put_and_added],
+        *[sums, upwind, springs, neighbours, put_and_added, where_there_is_a_reason, in_a_table],
     ],
 )
 def test_loops_that_only_write_go_by_terms(function: Any) -> None:

@@ -190,6 +190,9 @@ def test_second_order_of_a_rule() -> None:
 
 # -- determinism -----------------------------------------------------------------------------------
 
+# another process imports this file, too: its answer is what it computes, not what files print
+print("the functions of these tests")
+
 WAYS = [
     "the same call again",
     "a kernel of static sizes",
@@ -352,7 +355,7 @@ def test_functions_are_checked_as_they_are_called() -> None:
 
     for args in ((X,), (X, 3.0, "exp")):
         testing.check_grads(f, args)
-        testing.check_determinism(f, args, repeat=1)
+    testing.check_determinism(f, args, repeat=1)
     arguments = {made.argument for made in testing.compare_grads(f, (X, 3.0, "exp"))}
     assert arguments == {"x", "by", "weights"}
 

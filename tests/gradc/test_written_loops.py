@@ -11,7 +11,7 @@ import pytest
 import gradc
 from gradc.capture import decide
 from tests import written_loops
-from tests.written_loops import growing_lists, matches
+from tests.written_loops import exchanged, growing_lists, matches
 from tests.written_loops.scopes import FUNCTIONS
 
 PROGRAMS = [
@@ -24,6 +24,7 @@ PROGRAMS = [
 for module in (
     "conditions",
     "comprehensions",
+    "exchanged",
     "first_steps",
     "growing_lists",
     "matches",
@@ -40,6 +41,8 @@ TOLERANCES = {"levenberg_marquardt": 1e-7}
 # What these programs of scopes are refused for, with the line.
 REFUSED = {
     "arrays_by_what_is_computed_and_assigned_to": "another name for an array: copy it first",
+    "exchanged_in_some_steps": "another name for an array: copy it first",
+    "written_after_an_unknown_number_of_steps": "another name for an array: copy it first",
     "deleted_is_unbound": "y has no value of one kind after the if of line",
     "finally_runs": "changes what log holds",
     "list_returned_by_a_step": "changed that has one more name in one case of a branch",
@@ -186,6 +189,10 @@ def test_scopes(function, forced, monkeypatch):
 @pytest.mark.parametrize(
     "function",
     [
+        exchanged.two_buffers,
+        exchanged.three_buffers,
+        exchanged.until_they_agree,
+        exchanged.left_when_they_agree,
         growing_lists.window_that_fills,
         growing_lists.part_before_the_last,
         growing_lists.two_at_once,

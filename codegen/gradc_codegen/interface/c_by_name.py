@@ -20,6 +20,7 @@ from gradc_codegen.calls.uniform import loaded, uniform_name, uniform_text
 from gradc_codegen.interface.c_guard import Checks
 from gradc_codegen.text.c_text import c_text_constant
 from gradc_codegen.text.module import Module
+from gradc_ir.core.binding import Least
 from gradc_ir.core.graph import Function
 
 # Version of the ABI. What a program that knows an older minor relies on never changes; a new major
@@ -69,6 +70,7 @@ def by_name_text(
     order: Order | None = None,
     pointer_bits: int = 64,
     structs: bool = False,
+    least: Least = (),
 ) -> str:
     """Return the LLVM text of a module with all of this over the exported function ``name``.
 
@@ -78,6 +80,7 @@ def by_name_text(
     signature, order: how C passes its arguments.
     pointer_bits: how wide a ``size_t`` is on the target.
     structs: whether there is ``name_struct``.
+    least: what sizes must be at least.
     """
     order = order or Order.of(function)
     given = ", ".join(argument.llvm for argument in signature.arguments)
@@ -87,7 +90,7 @@ def by_name_text(
         f'declare i{pointer_bits} @"{name}_worksize"({sizes})\n',
         uniform_text(signature, name),
         _worksize_text(signature, name, pointer_bits),
-        _shapes_text(function, signature, order, name),
+        _shapes_text(function, signature, order, name, least),
         _struct_text(signature, name) if structs else "",
         _info_text(signature, name, facts),
     ]
@@ -105,7 +108,9 @@ def _worksize_text(signature: Signature, name: str, pointer_bits: int) -> str:
     )
 
 
-def _shapes_text(function: Function, signature: Signature, order: Order, name: str) -> str:
+def _shapes_text(
+    function: Function, signature: Signature, order: Order, name: str, least: Least
+) -> str:
     """Return the text of what writes shapes, which refuses the sizes that the function refuses."""
     loads: list[str] = []
     registers = {
@@ -113,7 +118,7 @@ def _shapes_text(function: Function, signature: Signature, order: Order, name: s
         for i, size in enumerate(signature.sizes)
     }
     checks = Checks(Module(function.name), registers, itertools.count(1))
-    checks.check(function)
+    checks.check(function, least)
     types = [
         *(function.param_types[i] for i in order.inputs),
         *(function.result_types[i] for i in order.outputs),

@@ -8,6 +8,7 @@ from gradc_codegen.abi import LARGEST_SIZE, Order, Signature, Status
 from gradc_codegen.text.entry import Entry
 from gradc_codegen.text.module import Module
 from gradc_ir.core import sizes
+from gradc_ir.core.binding import Least
 from gradc_ir.core.graph import Function
 
 
@@ -28,12 +29,13 @@ def guard_text(
     pointer_bits: int = 64,
     order: Order | None = None,
     probes: bool = False,
+    least: Least = (),
 ) -> str:
     """Return LLVM text that defines ``name`` and ``name_worksize`` over the kernel's own.
 
-    ``name`` returns SIZE when a size is negative or above 2**47, or an axis of an argument or
-    result would be negative; WORK when scratch is needed and NULL is given; else what the kernel
-    returns.
+    ``name`` returns SIZE when a size is negative, above 2**47 or below what it must be at least, or
+    an axis of an argument or result would be negative; WORK when scratch is needed and NULL is
+    given; else what the kernel returns.
     ``name_worksize`` returns a ``size_t``, 0 for sizes that ``name`` refuses.
 
     Parameters
@@ -44,6 +46,7 @@ def guard_text(
     order: in which C passes parameters and results; the kernel behind has the function's own.
     probes: whether the system grows the stack by one page below those that were touched, as Windows
         does: then pages are touched, one after another, before the kernel takes several at once.
+    least: what sizes must be at least, for the function to be what the kernel computes.
     """
     order = order or Order.of(function)
     signature = Signature.of(function)
@@ -63,12 +66,13 @@ def guard_text(
     narrow = f"  %size_t = trunc i64 %bytes to i{pointer_bits}\n" if pointer_bits < 64 else ""
     size_t = "%size_t" if pointer_bits < 64 else "%bytes"
     probed = f"  call void @{PROBE}()\n" if probes else ""
+    checked = checks_text(function, least)
     return f"""{probes_text() if probes else ""}declare i32 @"{kernel}"({all_types})
 declare i64 @"{kernel}_worksize"({size_types})
 
 define signext i32 @"{name}"({c_arguments}) {{
 entry:
-{checks_text(function)}  br i1 %refused, label %size, label %sized
+{checked}  br i1 %refused, label %size, label %sized
 sized:
   %bytes = {bytes_wanted}
   %needed = icmp ne i64 %bytes, 0
@@ -86,7 +90,7 @@ scratch:
 
 define i{pointer_bits} @"{name}_worksize"({c_sizes}) {{
 entry:
-{checks_text(function)}  br i1 %refused, label %size, label %sized
+{checked}  br i1 %refused, label %size, label %sized
 sized:
   %bytes = {bytes_wanted}
 {narrow}  ret i{pointer_bits} {size_t}
@@ -106,11 +110,11 @@ def probes_text() -> str:
     return "\n".join([*lines, "  ret void\n}\n"])
 
 
-def checks_text(function: Function) -> str:
+def checks_text(function: Function, least: Least = ()) -> str:
     """Return lines that set ``%refused`` to whether the sizes fit no call of the function."""
     symbols = {name: f"%size{i}" for i, name in enumerate(function.size_symbols)}
     checks = Checks(Module(function.name), symbols, itertools.count(1))
-    checks.check(function)
+    checks.check(function, least)
     return "\n".join([*checks.lines, f"  %refused = or i1 {checks.refused}, false"]) + "\n"
 
 
@@ -119,8 +123,8 @@ class Checks(Entry):
 
     refused = "false"
 
-    def check(self, function: Function) -> None:
-        """Refuse the sizes that fit no call of a function."""
+    def check(self, function: Function, least: Least = ()) -> None:
+        """Refuse the sizes that fit no call of a function, or are below what they must be."""
         for symbol in self._symbols.values():
             # unsigned, so that negative sizes are above it too
             self.refuse(f"icmp ugt i64 {symbol}, {LARGEST_SIZE}")
@@ -128,6 +132,8 @@ class Checks(Entry):
         for size in dict.fromkeys(size for type_ in types for size in type_.shape):
             if not sizes.at_least(size, 0):
                 self.refuse(f"icmp slt i64 {self.size(size)}, 0")
+        for size, number in least:
+            self.refuse(f"icmp slt i64 {self.size(size)}, {number}")
 
     def refuse(self, condition: str) -> None:
         """Add a condition under which sizes are refused."""

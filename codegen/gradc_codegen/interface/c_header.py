@@ -11,6 +11,7 @@ from gradc_codegen.interface import c_by_name, c_parallel
 from gradc_codegen.interface.c_by_name import ABI_MAJOR, ABI_MINOR
 from gradc_codegen.libraries.routines import libraries
 from gradc_codegen.target.target import Target
+from gradc_ir.core.binding import Least
 from gradc_ir.core.types import Type
 
 _CONVENTIONS = """
@@ -31,6 +32,7 @@ class Exported:
     summary: one line of what it computes.
     formulae: further lines for the comment.
     stack: how many bytes of stack a call takes at most; None where that is not known.
+    least: what sizes must be at least.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Exported:
     summary: str
     formulae: Sequence[str] = ()
     stack: int | None = None
+    least: Least = ()
 
 
 def header(
@@ -241,7 +244,10 @@ def _lengths(prefix: str, functions: Sequence[Exported]) -> dict[str, int]:
 
 
 def _shapes(function: Exported) -> list[str]:
-    """Return a line for every array, with its shape and what it is in the user's words."""
+    """Return a line for every array, with its shape and what it is in the user's words.
+
+    Behind them are lines of what sizes must be at least.
+    """
     lines = []
     if (tape := function.signature.tape) is not None:
         lines.append(f"  {tape.identifier}: how many steps the tapes of loops have room for")
@@ -252,6 +258,7 @@ def _shapes(function: Exported) -> list[str]:
         called = "" if argument.name == argument.identifier else f" ({argument.name})"
         if type_.rank or called:
             lines.append(f"  {argument.identifier}{_brackets(type_)}{called}")
+    lines += [f"  {size} is at least {number}" for size, number in function.least]
     return lines
 
 

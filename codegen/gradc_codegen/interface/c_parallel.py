@@ -11,6 +11,7 @@ from __future__ import annotations
 from gradc_codegen.abi import Order, Signature, Status
 from gradc_codegen.interface.c_guard import PROBE, checks_text, kernel_name, probes_text
 from gradc_codegen.threads.runner import LINE, RUNNER_TYPE
+from gradc_ir.core.binding import Least
 from gradc_ir.core.graph import Function
 
 # No call has more tasks; a caller with more threads gains nothing.
@@ -29,7 +30,12 @@ def parallel_symbols(name: str) -> tuple[str, ...]:
 
 
 def parallel_text(
-    function: Function, name: str, pointer_bits: int, order: Order | None, probes: bool
+    function: Function,
+    name: str,
+    pointer_bits: int,
+    order: Order | None,
+    probes: bool,
+    least: Least = (),
 ) -> str:
     """Return LLVM text that defines ``name`` and ``name_worksize`` over a kernel with a runner.
 
@@ -57,7 +63,7 @@ def parallel_text(
     if pointer_bits < 64:
         result, narrow = "%size_t", f"  %size_t = trunc i64 %bytes to {word}\n"
     probed = f"  call void @{PROBE}()\n" if probes else ""
-    checked = f"""{checks_text(function)}  %number = sub i64 %tasks, 1
+    checked = f"""{checks_text(function, least)}  %number = sub i64 %tasks, 1
   %many = icmp uge i64 %number, {_MOST}
   %no.call = or i1 %refused, %many
   br i1 %no.call, label %size, label %sized

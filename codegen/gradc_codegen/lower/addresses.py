@@ -36,6 +36,8 @@ class Addresses:
         # in a part, which of the lanes in scratch the first one here is, and how many there are
         self.offset = "0"
         self.block: int | None = None
+        # where one lane of a block is at hand by itself, its number
+        self.lane: str | None = None
         self._plan = plan
         self._offsets: dict[bool, list[str]] = {}  # of the slots of each region
         # what is computed at the entry: where buffers and values begin, and flags, by number
@@ -114,5 +116,6 @@ class Addresses:
         return region if self.offset == "0" else writer.once(("strip", region, bytes_), moved)
 
     def in_scratch(self, position: str, lanes: int) -> str:
-        """Return a position in scratch that holds the elements of all lanes side by side."""
-        return self.writer.add(self.writer.multiply(position, str(lanes)), Lane(self.offset, "1"))
+        """Return a position in scratch with the elements of all lanes, or of the one at hand."""
+        lane = Lane(self.offset, "1") if self.lane is None else self.lane
+        return self.writer.add(self.writer.multiply(position, str(lanes)), lane)

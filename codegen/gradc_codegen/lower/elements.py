@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from gradc_codegen.lower.addresses import Addresses, Place
 from gradc_codegen.lower.horizontal_reductions import HorizontalReductions
+from gradc_codegen.nest.far_memory import LINE, has_far_rows, numbers_of_steps
 from gradc_codegen.nest.index_maps import (
     Fixed,
     Index,
@@ -30,7 +31,7 @@ from gradc_codegen.text.loads_and_stores import Memory
 from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.vectors import all_lanes
 from gradc_codegen.text.writer import Writer
-from gradc_ir.core.graph import Node, Value
+from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType, Type
 
@@ -59,7 +60,15 @@ class Elements(Addresses):
         # of sizes that only the running program knows: whether sums of this length are short here
         self.decided: dict[Size, bool] = {}
         self.may_fail = False
+        # whether this is in a loop over strips, and what numbers the steps of a loop: by how much
+        self.in_strips = False
+        self.steps: dict[Value, int] = {}
         self._maps: dict[Node, tuple[IndexMap, ...]] = {}
+
+    def enter(self, around: Elements, loop: Node, function: Function) -> None:
+        """Say that this is of a body of a node of control flow, in what is around it."""
+        self.in_strips = around.in_strips or loop.op.name == "strips"
+        self.steps = numbers_of_steps(loop, function, self.in_strips)
 
     def load(self, place: Place, dtype: DType, mask: bool = True) -> str:
         """Return what is at a place; ``mask``: lanes that do not count may be outside of memory."""
@@ -201,7 +210,10 @@ class Elements(Addresses):
             return self._windowed(node, 1, index, lambda: self.element(base, index))
         if name == "concatenate":
             return self._concatenated(node, 0, index)
-        return self.element(node.operands[0], self.read_at(node, 0, index))
+        place = self.read_at(node, 0, index)
+        if name == "gather" and self.steps:
+            self._fetch_next_row(node, place)
+        return self.element(node.operands[0], place)
 
     def read_at(self, node: Node, position: int, index: tuple[str, ...]) -> tuple[str, ...]:
         """Return at which index a node reads an operand, given the index of its own dims."""
@@ -266,6 +278,27 @@ class Elements(Addresses):
         writer.start(following)
         self.may_fail = True
         return writer.remember(key, wrapped)
+
+    def _fetch_next_row(self, node: Node, at: tuple[str, ...]) -> None:
+        """Write hints for what a gather by the number of the step reads in the next one."""
+        value, last = node.operands[0], at[-1]
+        first = self.maps(node)[0][0]
+        by = self.steps.get(node.operands[first.operand]) if isinstance(first, Lookup) else None
+        if by is None or not isinstance(last, Lane) or any(map(varies, at[:-1])):
+            return
+        writer = self.writer
+        at = (writer.add(at[0], str(by)), *at[1:])
+        while value.op.name == "slice":
+            at, value = self.read_at(value.node, 0, at), value.node.operands[0]
+        last = at[-1]
+        if value.op.name != "param" or not isinstance(last, Lane):
+            return
+        if not has_far_rows(value.type, self.in_strips):
+            return
+        for lane in range(0, writer.lanes, LINE // value.type.dtype.bytes):
+            position = (*at[:-1], writer.add(last.origin, str(lane)))
+            linear = writer.linear(list(position), list(value.type.shape))
+            self.memory.fetch(self.whole(value), linear, value.type.dtype)
 
     # -- reads under a guard -----------------------------------------------------------------------
 

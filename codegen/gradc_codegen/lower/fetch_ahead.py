@@ -8,11 +8,8 @@ ahead, for the lines of the caller's arrays that it has touched itself.
 from __future__ import annotations
 
 from gradc_codegen.lower.elements import Elements
+from gradc_codegen.nest.far_memory import LINE, is_far
 from gradc_codegen.text.indices import Lane, is_number
-
-_LINE = 64
-# Smaller arrays are near anyway.
-_LEAST_BYTES = 1 << 20
 
 
 def fetch_ahead(elements: Elements, lanes: str, distance: int) -> None:
@@ -20,10 +17,9 @@ def fetch_ahead(elements: Elements, lanes: str, distance: int) -> None:
     writer = elements.writer
     assert isinstance(lanes, Lane)
     for (base, type_), indices in elements.touched.items():
-        shape, bytes_ = type_.shape, type_.dtype.bytes
-        if isinstance(type_.count, int) and type_.count * bytes_ < _LEAST_BYTES:
+        if not is_far(type_):
             continue
-        line = _LINE // bytes_
+        shape, line = type_.shape, LINE // type_.dtype.bytes
         first = writer.add(lanes.origin, str(distance))
         rows = {writer.add(first, str(lane)): lane for lane in range(writer.lanes)}
         fetched: dict[tuple[str, ...], None] = {}

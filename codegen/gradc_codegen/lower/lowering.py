@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gradc_codegen.abi import Status
 from gradc_codegen.lower.elements import Elements
-from gradc_codegen.lower.reducing.running import Running
 from gradc_codegen.lower.row_stores import RowStores
 from gradc_codegen.nest.loop_nest import Item, Loop, Statement
 from gradc_codegen.text.writer import Writer
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Node
 
+if TYPE_CHECKING:
+    from gradc_codegen.lower.reducing.running import Running
+
+# In a body with more functions LLVM runs out of registers, and numbers go to the stack and back.
+MOST_INLINED = 24
 # what runs the tasks of a kernel, where its caller says that; null in a task
 RUNNER = "%runner"
 
@@ -59,6 +63,9 @@ class Lowering(Protocol):
 
     def body(self, node: Node, position: int) -> Body:
         """Return a body of a node of control flow as a function of the module."""
+
+    def own(self, statement: Statement) -> list[str]:
+        """Return the index of each of a statement's dims; 0 for those no open loop runs over."""
 
     def refuse(self, condition: str, status: Status) -> None:
         """Return a status where a condition holds."""

@@ -43,6 +43,13 @@ def mask_of(statement: Statement) -> Mask | None:
     return Mask(condition, known, holds) if len(known) == len(dims) else None
 
 
+def addend_of(statement: Statement) -> Value:
+    """Return what a sum of a mask joins where the mask leaves it."""
+    mask = mask_of(statement)
+    assert mask is not None
+    return statement.node.operands[0].operands[1 if mask.holds else 2]
+
+
 def _is_zero(value: Value) -> bool:
     """Whether a value is a positive zero everywhere."""
     while value.op.name == "broadcast":

@@ -11,12 +11,12 @@ from __future__ import annotations
 import functools
 import math
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from gradc_codegen.text.indices import is_vector
-from gradc_codegen.text.module import REGISTER, suffix, vector_type
+from gradc_codegen.text.module import REGISTER, Module, literal, suffix, vector_type
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.types import DType
 from gradc_ir.wide_exponents.arithmetic import MODERATE
@@ -29,6 +29,8 @@ _BITS = {DType.F64: DType.I64, DType.F32: DType.I32}
 _EXPONENT, _DIGITS = {8: 11, 4: 8}, {8: 52, 4: 23}
 # As many lanes are looked at in one turn of the loop.
 _AT_ONCE = 8
+# what a byte of a list says that is no distance of a place
+_NO_PLACE = 255
 
 
 class Perhaps:
@@ -48,7 +50,7 @@ class Perhaps:
         self._before: dict[str, None] = {}
         self._joined = ""
 
-    def join(self, register: str, is_beyond: bool) -> None:
+    def join(self, register: str, is_beyond: bool, is_often_zero: bool = False) -> None:
         """Write what a further number adds.
 
         ``is_beyond``: it is a result of those that :func:`surely` is told apart.
@@ -63,7 +65,7 @@ class Perhaps:
         self._new.append(key)
         above = self._above_least(register)
         # of many lanes one is often zero
-        if self._vector and not is_beyond:
+        if not is_beyond and (self._vector or is_often_zero):
             above = self._unless_zero(register, above)
         self._joined = self._or(self._joined, above)
 
@@ -99,13 +101,12 @@ class Perhaps:
         return self._writer.write(self._vector, f"or {type_} {x}, {y}")
 
     def _unless_zero(self, register: str, above: str) -> str:
-        type_ = self._writer.type_of(self._bits, True)
-        given = self._writer.type_of(REGISTER[self._dtype], True)
-        nonzero = self._writer.emit_vector(f"fcmp une {given} {register}, zeroinitializer")
-        flag = self._writer.type_of("i1", True)
-        return self._writer.emit_vector(
-            f"select {flag} {nonzero}, {type_} {above}, {type_} zeroinitializer"
-        )
+        writer, vector = self._writer, self._vector
+        type_ = writer.type_of(self._bits, vector)
+        given, flag = writer.type_of(REGISTER[self._dtype], vector), writer.type_of("i1", vector)
+        zero, none = ("zeroinitializer",) * 2 if vector else (literal(0.0, self._dtype), "0")
+        nonzero = writer.write(vector, f"fcmp une {given} {register}, {zero}")
+        return writer.write(vector, f"select {flag} {nonzero}, {type_} {above}, {type_} {none}")
 
     def _above_least(self, register: str) -> str:
         writer, vector = self._writer, self._vector
@@ -155,26 +156,36 @@ def stored(writer: Writer, registers: Sequence[str], dtype: DType) -> Iterator[K
 
 
 class Lists:
-    """Lists of places in arrays, all of a module in one global array."""
+    """Lists of places in arrays, all of a module in one global array of bytes.
+
+    A byte is how far a place is behind the one before, or all that a byte can hold and no place.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._places: list[int] = []
-        self._offsets: dict[tuple[int, ...], int] = {}
+        self._bytes = bytearray()
+        self._offsets: dict[bytes, int] = {}
 
     def __str__(self) -> str:
-        numbers = ", ".join(f"i16 {place}" for place in self._places)
-        return (
-            f"{self.name} = private unnamed_addr constant [{len(self._places)} x i16] [{numbers}]"
-        )
+        escaped = "\\" + self._bytes.hex("\\")
+        return f'{self.name} = private unnamed_addr constant [{len(self._bytes)} x i8] c"{escaped}"'
 
-    def of(self, places: Sequence[int]) -> str:
+    def of(self, data: bytes) -> str:
         """Return a pointer to a list."""
-        key = tuple(places)
-        if key not in self._offsets:
-            self._offsets[key] = len(self._places)
-            self._places += places
-        return f"getelementptr inbounds (i16, ptr {self.name}, i64 {self._offsets[key]})"
+        if data not in self._offsets:
+            self._offsets[data] = len(self._bytes)
+            self._bytes += data
+        return f"getelementptr inbounds (i8, ptr {self.name}, i64 {self._offsets[data]})"
+
+
+def listed(places: Iterable[int]) -> bytes:
+    """Return a list of places, in ascending order."""
+    made, before = bytearray(), 0
+    for place in sorted(set(places)):
+        further, distance = divmod(place - before, _NO_PLACE)
+        made += bytes([_NO_PLACE] * further + [distance])
+        before = place
+    return bytes(made)
 
 
 def surely(writer: Writer, registers: Sequence[str], results: Sequence[str], dtype: DType) -> str:
@@ -183,42 +194,71 @@ def surely(writer: Writer, registers: Sequence[str], results: Sequence[str], dty
     Those that are infinite, nan or zero are neither: there is nothing to compute anew. Of results
     that a power or a constant takes out of the range, infinities are large, and zeros small.
     """
-    infinite = _pattern(math.inf, dtype)
-    moderate, half = MODERATE[dtype.bytes], HALF_OF_THE_RANGE[dtype.bytes]
     vector = is_vector(registers[0])
     byte, flag = writer.type_of("i8", vector), writer.type_of("i1", vector)
     found = ""
-    for some, most, least, end in (
-        (registers, moderate, 1, infinite),
-        (results, half, 0, infinite + 1),
-    ):
+    for some, bounds in zip((registers, results), questions(dtype), strict=True):
         if not some:
             continue
-        low, high = (_pattern(2.0**each, dtype) for each in (-most, most))
-        flags = _asked(writer, list(dict.fromkeys(some)), (least, low, high + 1, end), dtype)
+        flags = _asked(writer, list(dict.fromkeys(some)), bounds, dtype)
         is_so = writer.write(vector, f"trunc {byte} {flags} to {flag}")
         found = writer.write(vector, f"or {flag} {found}, {is_so}") if found else is_so
     return found
+
+
+def questions(dtype: DType) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return two intervals of patterns of numbers that are large or small, and that of results."""
+    infinite = _pattern(math.inf, dtype)
+    moderate, half = MODERATE[dtype.bytes], HALF_OF_THE_RANGE[dtype.bytes]
+
+    def bounds(most: int, least: int, end: int) -> tuple[int, ...]:
+        low, high = (_pattern(2.0**each, dtype) for each in (-most, most))
+        return least, low, high + 1, end
+
+    return bounds(moderate, 1, infinite), bounds(half, 0, infinite + 1)
 
 
 def _asked(writer: Writer, registers: list[str], bounds: tuple[int, ...], dtype: DType) -> str:
     """Write the call that says, by a byte, where a pattern is in one of two intervals."""
     vector = is_vector(registers[0])
     lanes, byte = writer.lanes if vector else 1, writer.type_of("i8", vector)
-    at_once = min(lanes, _AT_ONCE)
-    full = f"@gradc.extreme.{suffix(dtype, at_once)}"
-    writer.module.help(full, lambda: _text(writer, full, dtype, at_once))
-    name = f"@{writer.module.name}.places"
-    lists = writer.module.at_end(name, lambda: Lists(name))
     flags = writer.stack.take(byte)
-    word = REGISTER[_BITS[dtype]]
-    given = ", ".join(f"{word} {each}" for each in bounds)
     with stored(writer, registers, dtype) as (array, places):
-        counts = f"ptr {lists.of(places)}, i64 {len(places)}, i64 {lanes}"
-        writer.do(f"call void {full}(ptr {array}, {counts}, {given}, ptr {flags}) cold")
+        data = listed(places)
+        ask(
+            writer, array, list_at(writer.module, data), str(len(data)), lanes, bounds, dtype, flags
+        )
     made = writer.write(vector, f"load {byte}, ptr {flags}")
     writer.stack.release(flags)
     return made
+
+
+def list_at(module: Module, data: bytes) -> str:
+    """Return a pointer to a list of places, of which a module has each once."""
+    name = f"@{module.name}.places"
+    return module.at_end(name, lambda: Lists(name)).of(data)
+
+
+def ask(
+    writer: Writer,
+    array: str,
+    places: str,
+    count: str,
+    lanes: int,
+    bounds: tuple[int, ...],
+    dtype: DType,
+    flags: str,
+) -> None:
+    """Write the call that asks of numbers at places of an array, and sets a byte for each lane.
+
+    ``places`` is a list of ``count`` bytes.
+    """
+    at_once = min(lanes, _AT_ONCE)
+    full = f"@gradc.extreme.{suffix(dtype, at_once)}"
+    writer.module.help(full, lambda: _text(writer, full, dtype, at_once))
+    given = ", ".join(f"{REGISTER[_BITS[dtype]]} {each}" for each in bounds)
+    counts = f"ptr {places}, i64 {count}, i64 {lanes}"
+    writer.do(f"call void {full}(ptr {array}, {counts}, {given}, ptr {flags}) cold")
 
 
 def _text(outer: Writer, full: str, dtype: DType, lanes: int) -> str:
@@ -237,12 +277,19 @@ def _text(outer: Writer, full: str, dtype: DType, lanes: int) -> str:
         return writer.write(vector, f"and {flag} {above}, {below}")
 
     def strip(start: str) -> None:
-        found = writer.stack.take(flag)
+        found, last = writer.stack.take(flag), writer.stack.take("i64")
         writer.do(f"store {flag} zeroinitializer, ptr {found}")
+        writer.do(f"store i64 0, ptr {last}")
 
         def each(at: str) -> None:
-            narrow = writer.load_at("i16", "%places", at)
-            row = writer.emit(f"zext i16 {narrow} to i64")
+            distance = writer.load_at("i8", "%places", at)
+            further = writer.emit(f"zext i8 {distance} to i64")
+            row = writer.add(writer.emit(f"load i64, ptr {last}"), further)
+            writer.do(f"store i64 {row}, ptr {last}")
+            is_place = writer.emit(f"icmp ne i8 {distance}, {_NO_PLACE - 256}")
+            writer.where(is_place, lambda: look(row))
+
+        def look(row: str) -> None:
             place = writer.add(writer.multiply(row, "%lanes"), start)
             address = writer.emit(f"getelementptr inbounds {word}, ptr %values, i64 {place}")
             loaded = writer.write(vector, f"load {type_}, ptr {address}, align {dtype.bytes}")
@@ -260,6 +307,7 @@ def _text(outer: Writer, full: str, dtype: DType, lanes: int) -> str:
         address = writer.emit(f"getelementptr inbounds i8, ptr %flags, i64 {start}")
         writer.do(f"store {byte} {made}, ptr {address}, align 1")
         writer.stack.release(found)
+        writer.stack.release(last)
 
     with writer.in_lanes(lanes):
         writer.plain_loop("0", "%lanes", strip, lanes)

@@ -132,6 +132,10 @@ def lower_word(writer: Writer, word: str, dtype: DType, operands: list[str]) -> 
         return lower_word(writer, "xor", dtype, [*operands, "true"])
     if word == "identity":
         return operands[0]
+    if word in _BEYOND_ZERO and dtype.is_float and writer.module.machine.permutes:
+        others = [operand for operand in operands if not _is_zero(operand, dtype)]
+        if len(others) == 1:
+            return _beyond_zero(writer, word, dtype, others[0])
     intrinsic = _INTRINSICS.get((word, dtype.is_float))
     if intrinsic is not None:
         # LLVM may take a zero's sign as it comes: there is only one
@@ -143,6 +147,24 @@ def lower_word(writer: Writer, word: str, dtype: DType, operands: list[str]) -> 
         call = writer.module.call(type_, name, f"{type_} {operands[0]}", "i1 false")
         return writer.write(vector, call)
     return words.call(writer, word, dtype, operands)
+
+
+# How a number compares with 0.0, or does not since it is nan, where it is the extreme of both. On
+# x86 that and a choice are two instructions; LLVM has three, lest nan or a sign be lost.
+_BEYOND_ZERO = {"maximum": "ugt", "minimum": "ule"}
+
+
+def _is_zero(operand: str, dtype: DType) -> bool:
+    zero = literal(0.0, dtype)
+    return operand == zero or operand == f"splat ({REGISTER[dtype]} {zero})"
+
+
+def _beyond_zero(writer: Writer, word: str, dtype: DType, x: str) -> str:
+    """Write the greater or the smaller one of a number and 0.0."""
+    type_ = writer.type_of(REGISTER[dtype], is_vector(x))
+    zero = "zeroinitializer" if is_vector(x) else literal(0.0, dtype)
+    holds = writer.write(is_vector(x), f"fcmp {_BEYOND_ZERO[word]} {type_} {x}, {zero}")
+    return select(writer, dtype, holds, x, literal(0.0, dtype))
 
 
 # What the greater and the smaller of two numbers are called where zeros have one sign, at most.

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 
 from gradc_codegen.math.formulas import Programs, declaration, name_of
-from gradc_codegen.scalar import extremes
+from gradc_codegen.scalar import computed_anew, extremes
 from gradc_codegen.scalar.extremes import HALF_OF_THE_RANGE
 from gradc_codegen.text.indices import is_vector
 from gradc_codegen.text.module import REGISTER, literal
@@ -19,6 +19,7 @@ from gradc_codegen.text.writer import Writer
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType
+from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.wide_exponents.arithmetic import MODERATE
 from gradc_ir.wide_exponents.formulas import Operand, Step, steps_of
 
@@ -56,32 +57,46 @@ def unbounded(writer: Writer, node: Node, key: object, read: Read, lower_word: L
         steps, results = steps_of(body)
         asked, beyond = watched(steps, len(operands), dtype)
         extreme = extremes.Perhaps(writer, dtype)
+        chosen = {i for i, x in enumerate(node.operands) if _is_often_zero(x)}
         for place in range(len(operands) + len(steps)):
             if place >= len(operands):
                 step = steps[place - len(operands)]
                 registers.append(_plain(writer, step, dtype, registers, lower_word))
             if place in asked or place in beyond:
-                extreme.join(registers[place], place in beyond)
+                extreme.join(registers[place], place in beyond, place in chosen)
                 if is_alone:
                     extremes.kept(writer, [registers[place]], dtype)
         plain = [registers[i] for i in results]
         if not asked:
             return plain
 
-        def computed(flag: str) -> list[str]:
-            return call(writer, body, dtype, plain, operands, flag, 2)
+        some, others = ([registers[i] for i in each] for each in (asked, beyond))
+        flag = extreme.flag()
+        if is_alone:
 
-        def surely() -> str:
-            some, others = ([registers[i] for i in each] for each in (asked, beyond))
-            return extremes.surely(writer, some, others, dtype)
+            def anew() -> tuple[list[str], str]:
+                return computed_anew.write(writer, body, dtype, plain, operands, (some, others))
 
-        *made, state = replaced(
-            writer, dtype, plain, computed, extreme.flag(), surely, extreme.state
-        )
+            *made, state = replaced_at_once(writer, dtype, plain, anew, flag, extreme.state)
+        else:
+
+            def computed(flag: str) -> list[str]:
+                return call(writer, body, dtype, plain, operands, flag, 2)
+
+            def surely() -> str:
+                return extremes.surely(writer, some, others, dtype)
+
+            *made, state = replaced(writer, dtype, plain, computed, flag, surely, extreme.state)
         extreme.settle(state)
         return made
 
     return together(writer, node, key, written)
+
+
+def _is_often_zero(value: Value) -> bool:
+    """Whether a value is one that is chosen, or zero."""
+    node = value.node
+    return node.op.name == "select" and any(scalar_constant(x) == 0 for x in node.operands[1:])
 
 
 def together(writer: Writer, node: Node, key: object, written: Callable[[], list[str]]) -> str:
@@ -137,6 +152,39 @@ def replaced(
     made = computed(sure)
     ways.append((writer.block, [*made, *state]))
     writer.close()
+    return _joined(writer, types, ways, near)
+
+
+def replaced_at_once(
+    writer: Writer,
+    dtype: DType,
+    plain: list[str],
+    anew: Callable[[], tuple[list[str], str]],
+    flag: str,
+    asked: tuple[str, str],
+) -> list[str]:
+    """Write what replaces plain results of numbers alone where there is a flag.
+
+    ``anew`` writes what gives the results there, and whether they are others. ``asked`` is as of
+    :func:`replaced`.
+    """
+    far, near = writer.labels("far", "near")
+    type_, state = asked
+    ways = [(writer.block, [*plain, state])]
+    writer.branch(flag, far, near)
+    writer.start(far)
+    writer.open()  # what is written from here on is not known behind it
+    made, is_other = anew()
+    made.append(writer.emit(f"select i1 {is_other}, {type_} {state}, {type_} 0"))
+    ways.append((writer.block, made))
+    writer.close()
+    return _joined(writer, [REGISTER[dtype]] * len(plain) + [type_], ways, near)
+
+
+def _joined(
+    writer: Writer, types: list[str], ways: list[tuple[str, list[str]]], near: str
+) -> list[str]:
+    """Go on at a block, with the registers that the ways there bring along."""
     writer.jump(near)
     writer.start(near)
     return [

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gradc_codegen.text.indices import is_number
 from gradc_codegen.text.module import Module
-from gradc_ir.core.sizes import Asked, Atom, BitLength, Expr, Maximum, Size, SquareRoot
+from gradc_ir.core.size_atoms import Asked, BitLength, Maximum, SquareRoot
+from gradc_ir.core.sizes import Atom, Expr, Size
 
 
 class Entry:

@@ -1,11 +1,13 @@
 """Branches of a step that write: one write of what the branch taken has, at the place it has.
 
-Where one branch only adds something, the other one adds zero there. So what is left of a branch are
+Where one branch only adds something, the other one adds zero there. Where one puts something that
+the other does not, what is put is chosen beside what stands there. So what is left of a branch are
 numbers and places, and none of what is handed from step to step.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
@@ -118,12 +120,60 @@ def _result(
         pairs: list[Pair]
         if all(write.adds for write in (*one, *other)):
             pairs = [*((write, None) for write in one), *((None, write) for write in other)]
-        elif len(one) == len(other) and not any(write.adds for write in (*one, *other)):
-            pairs = list(zip(one, other))
+        elif not any(write.adds for write in (*one, *other)):
+            pairs = list(itertools.zip_longest(one, other))
+            if not all(_has_one_place(_Side(then, otherwise), pair) for pair in pairs):
+                return None
         else:
             return None
         return _Result(base, tuple(pairs))
     return None if reads else _Result(None)
+
+
+def _is_chosen(pair: Pair) -> bool:
+    """Whether what branches put is chosen beside what stands there."""
+    return not _adds(pair) and any(write is None or write.when is not None for write in pair)
+
+
+def _has_one_place(sides: _Side, pair: Pair) -> bool:
+    """Whether it is known without the branches where they put something, if that is chosen."""
+    if not _is_chosen(pair):
+        return True
+    with Builder():
+        given = parameters(sides.own.param_types)
+        found = [
+            _outside(side, write, given)
+            for side, write in zip((sides.own, sides.other), pair)
+            if write is not None
+        ]
+    first = found[0]
+    return first is not None and all(write is not None and write.is_at(first) for write in found)
+
+
+def _outside(side: Function, write: Write, given: Sequence[Value]) -> Write | None:
+    """Return a write with indices built here, of a branch's operands; None if it makes them."""
+    for node in topological((), write.indices):
+        if node.op.name not in ("param", "constant") and not node.op.is_elementwise:
+            return None
+    if not write.indices or any(index.type.rank for index in write.indices):
+        return None
+    found = _copied(side, dict(zip(side.params, given)), write.indices)
+    return write._replace(indices=tuple(found))
+
+
+def _chosen(
+    sides: _Side, pair: Pair, given: Sequence[Value], whole: Value, part: Value, when: Value
+) -> Value:
+    """Return an array with what the branches put there, where they do."""
+    write, side = next(
+        (write, side) for write, side in zip(pair, (sides.own, sides.other)) if write is not None
+    )
+    place = _outside(side, write, given)
+    assert place is not None  # else these were no writes
+    have = next((one.part for one in _earlier(whole) if one.is_at(place)), None)
+    have = place.read(whole) if have is None else have
+    part, when = (build.reshape(x, have.type.shape) for x in (part, when))
+    return place.put(whole, build.select(when, part, have))
 
 
 def _as_writes(
@@ -149,10 +199,13 @@ def _as_writes(
             continue
         whole = given[result.base]
         for pair in result.pairs:
-            part, places = next(made), next(made)
+            part, there = next(made), next(made)
+            if _is_chosen(pair):
+                whole = _chosen(sides, pair, given, whole, part, there)
+                continue
             write = _at_known_place(sides, pair, given, whole)
             if write is None:
-                write = Write(_adds(pair), part, (Move((whole.type.count,)),), (places,), (0,))
+                write = Write(_adds(pair), part, (Move((whole.type.count,)),), (there,), (0,))
             update = build.scatter_add if write.adds else build.scatter_set
             part = build.reshape(part, write.part.type.shape)
             made_flat = update(write.moves[0].of(whole), part, write.indices, write.axes)
@@ -202,7 +255,7 @@ def _earlier(whole: Value) -> Iterator[Write]:
 def _written(side: _Side, results: Sequence[_Result], which: int) -> Function:
     """Return of a branch its results, or what it writes for them and where.
 
-    Of what the other one adds the places, and zeros.
+    Of what the other one adds the places, and zeros; of what is chosen whether it is put.
     """
     own, other = side
     with Builder() as builder:
@@ -219,15 +272,23 @@ def _written(side: _Side, results: Sequence[_Result], which: int) -> Function:
                 if write is not None:
                     _copied(own, mine, write.values)
                     part = write.written(mine)
-                    places = write.places(numbers, mine)
+                    if _is_chosen(pair):
+                        there = True if write.when is None else mine[write.when]
+                    else:
+                        there = write.places(numbers, mine)
                 else:
                     write = pair[1 - which]
                     assert write is not None  # one of both there is
-                    _copied(other, others, write.indices)
                     type_ = write.part.type
                     part = build.full(type_.shape, 0, type_.dtype)
-                    places = write.places(numbers, others)
-                made += [build.reshape(x, (x.type.count,)) for x in (part, places)]
+                    if _is_chosen(pair):
+                        there = False
+                    else:
+                        _copied(other, others, write.indices)
+                        there = write.places(numbers, others)
+                if isinstance(there, bool):
+                    there = build.full(part.type.shape, there, DType.BOOL)
+                made += [build.reshape(x, (x.type.count,)) for x in (part, there)]
         return builder.function(own.name, params, made, location=own.location)
 
 

@@ -38,6 +38,7 @@ class Write(NamedTuple):
     indices, axes: of that the elements at these; all of them without any.
     is_negative: whether what is added is the part's negative.
     more: what else is added to the part, and whether the negative of that.
+    when: which elements of the part are put, those of others stay as they are; None for all.
     """
 
     adds: bool
@@ -47,11 +48,13 @@ class Write(NamedTuple):
     axes: Axes = ()
     is_negative: bool = False
     more: tuple[tuple[Value, bool], ...] = ()
+    when: Value | None = None
 
     @property
     def values(self) -> tuple[Value, ...]:
         """What is written is made of, and the indices."""
-        return (self.part, *(value for value, _ in self.more), *self.indices)
+        when = () if self.when is None else (self.when,)
+        return (self.part, *(value for value, _ in self.more), *self.indices, *when)
 
     def written(self, new: dict[Value, Value]) -> Value:
         """Return what is put there, or added."""
@@ -60,12 +63,32 @@ class Write(NamedTuple):
             made = build.sub(made, new[value]) if is_negative else build.add(made, new[value])
         return made
 
+    def is_at(self, other: Write) -> bool:
+        """Whether another one writes to the same elements at indices."""
+        return (self.moves, self.indices, self.axes) == (other.moves, other.indices, other.axes)
+
     def is_beside(self, other: Write) -> bool:
         """Whether another one writes to the same elements, in the same order."""
         mine, others = (
             (write.moves, write.indices, write.axes, write.part.type) for write in (self, other)
         )
         return mine == others
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the elements that the moves lead to."""
+        move = self.moves[-1]
+        return move.shape if move.window is None else move.window["shape"]
+
+    def put(self, whole: Value, part: Value) -> Value:
+        """Return an array with a part put where this one writes, at indices."""
+        return _put(whole, part, self.moves, self)
+
+    def read(self, whole: Value) -> Value:
+        """Return what stands in an array where this one writes, at indices."""
+        for move in self.moves:
+            whole = move.of(whole)
+        return build.gather(whole, self.indices, self.axes)
 
     def places(self, numbers: Value, new: dict[Value, Value]) -> Value:
         """Return of the numbers of an array's elements those of the written ones."""
@@ -76,6 +99,17 @@ class Write(NamedTuple):
         if self.indices:
             numbers = build.gather(numbers, [new[index] for index in self.indices], self.axes)
         return numbers
+
+
+def _put(whole: Value, part: Value, moves: Sequence[Move], write: Write) -> Value:
+    if not moves:
+        return build.scatter_set(whole, part, write.indices, write.axes)
+    move, *rest = moves
+    made = _put(move.of(whole), part, rest, write)
+    if move.window is not None:
+        every = build.reshape(whole, move.shape)
+        made = build.set_slice(every, made, move.window["starts"], move.window["steps"])
+    return build.reshape(made, whole.type.shape)
 
 
 Writes: TypeAlias = tuple[Write, ...]  # those of a step into one array, in their order
@@ -98,7 +132,7 @@ def updates(after: Value, before: Value) -> list[Write] | None:
                 have, part, *indices = operands
                 way = (Move(have.type.shape),)
                 write = Write(name == "scatter_add", part, way, tuple(indices), attributes["axes"])
-                made = [write if write.adds else _adding(have, write)]
+                made = [write if write.adds else _choosing(have, _adding(have, write))]
             case "set_slice":
                 have, part = operands
                 window = {**attributes, "shape": part.type.shape}
@@ -119,7 +153,8 @@ def _joined(writes: Sequence[Write]) -> list[Write]:
     """Return writes of which those are one that put something at a place and add to it at once."""
     found: list[Write] = []
     for write in writes:
-        if found and write.adds and not found[-1].adds and write.is_beside(found[-1]):
+        is_plain = bool(found) and not found[-1].adds and found[-1].when is None
+        if is_plain and write.adds and write.is_beside(found[-1]):
             more = (*found[-1].more, (write.part, write.is_negative), *write.more)
             found[-1] = found[-1]._replace(more=more)
         else:
@@ -182,15 +217,31 @@ def _adding(have: Value, write: Write) -> Write:
     for before, added in sides:
         read = as_it_was(before)
         if write.indices:
-            is_here = (
-                read.op.name == "gather"
-                and read.operands[1:] == write.indices
-                and read.node.attributes["axes"] == write.axes
-                and read.operands[0].type.shape == have.type.shape
-                and as_it_was(read.operands[0]) is as_it_was(have)
-            )
+            is_here = _is_here(read, have, write)
         else:
             is_here = _is_read(read, have, write.moves[-1])
         if is_here:
             return write._replace(adds=True, part=added, is_negative=part.op.name == "sub")
     return write
+
+
+def _choosing(have: Value, write: Write) -> Write:
+    """Return what is put at indices, where that is chosen beside what stands there, as a choice."""
+    part = as_it_was(write.part)
+    if write.adds or part.op.name != "select" or any(index.type.rank for index in write.indices):
+        return write
+    when, one, other = part.operands
+    if _is_here(as_it_was(other), have, write):
+        return write._replace(part=one, when=when)
+    return write
+
+
+def _is_here(read: Value, have: Value, write: Write) -> bool:
+    """Whether a value is what stands in an array at the indices of a write."""
+    return (
+        read.op.name == "gather"
+        and read.operands[1:] == write.indices
+        and read.node.attributes["axes"] == write.axes
+        and read.operands[0].type.shape == have.type.shape
+        and as_it_was(read.operands[0]) is as_it_was(have)
+    )

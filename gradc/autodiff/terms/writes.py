@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gradc.autodiff.batching import at_points
 from gradc.autodiff.parameters import parameters
 from gradc.autodiff.terms.branches import without_branches
+from gradc.autodiff.terms.steps import have_own_places
 from gradc.autodiff.terms.updates import Writes, is_needed, updates
 from gradc_ir import build
 from gradc_ir.build import Builder
@@ -58,9 +59,15 @@ def _handed_on(node: Node, body: Function) -> Sequence[Value]:
 def _writes(node: Node, body: Function) -> list[Writes] | None:
     """Return what a step does to what is handed on, None where it does anything else."""
     found = []
+    first = node.attributes["consts"] + node.attributes["carries"]
+    rows = dict(zip(body.params[first:], node.operands[first:]))
     for before, after in zip(_handed_on(node, body), body.results):
         writes = updates(after, before)
         if not writes or any(write.adds != writes[0].adds for write in writes):
+            return None
+        # what is not put leaves what stood there before the loop, if nothing else is written there
+        are_chosen = any(write.when is not None for write in writes)
+        if are_chosen and (len(writes) > 1 or not have_own_places(writes[0], rows)):
             return None
         found.append(tuple(writes))
     return found
@@ -81,9 +88,14 @@ def _at_once(node: Node, operands: list[Value]) -> Sequence[Value]:
     made = iter(at_points(_parts(node, body, writes), shared, rows, attributes["length"]))
     found = []
     for every, start in zip(writes, operands[consts : consts + carries]):
-        pairs = [(next(made), next(made)) for _ in every]
-        parts = [part for part, _ in pairs]
         flat = build.reshape(start, (start.type.count,))
+        pairs = []
+        for write in every:
+            part, places = next(made), next(made)
+            if write.when is not None:
+                part = build.select(next(made), part, build.gather(flat, [places], (0,)))
+            pairs.append((part, places))
+        parts = [part for part, _ in pairs]
         update = build.scatter_add if every[0].adds else build.scatter_set
         places = _in_turn([places for _, places in pairs])
         found.append(build.reshape(update(flat, _in_turn(parts), [places], (0,)), start.type.shape))
@@ -110,7 +122,8 @@ def _parts(node: Node, body: Function, writes: Sequence[Writes]) -> Function:
         for every, array in zip(writes, handed_on):
             numbers = build.iota(DType.I64, array.type.count)
             for write in every:
-                for x in (write.written(new), write.places(numbers, new)):
-                    results.append(build.reshape(x, (x.type.count,)))
+                made = [write.written(new), write.places(numbers, new)]
+                made += [] if write.when is None else [new[write.when]]
+                results += [build.reshape(x, (x.type.count,)) for x in made]
         results += [new[value] for value in body.results[len(writes) :]]
         return builder.function(body.name, params, results)

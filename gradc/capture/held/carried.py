@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradc.capture.held.exchange import Exchange, exchanged, is_unseen, of_cycles
 from gradc.capture.held.fence import Fence, Growth
 from gradc.capture.held.heap import (
     ABSENT,
@@ -47,6 +48,8 @@ class Carries:
         self.parts: dict[tuple[int, Any], Slot] = {}
         self.arrays: dict[int, tuple[Tracer, Slot]] = {}
         self.grown: dict[int, Grown] = {}
+        # variables whose arrays, which a step assigns to, are those of each other after it
+        self.exchange: Exchange | None = None
         # what has failed so far: the code, by None, and the numbers of the messages
         self.failure: dict[Key | None, Slot] = {}
         # variables that each step assigns to before it reads them, and what the last one leaves
@@ -133,6 +136,7 @@ class Carries:
         for held in self.before.heap.held.values():
             again = self._parts_after(held) or again
         again = self._arrays_after(recording) or again
+        again = self._exchange_after(variables_now(self.frame, self._site)) or again
         again = self.failure_after(recording) or again
         for name, error in self.dropped.items():
             if name not in self.made:
@@ -156,7 +160,9 @@ class Carries:
             if id(array) in self.arrays:
                 path = self.arrays[id(array)][1].path
                 raise NotUniform(f"it assigns to {path}, which a branch may give another name")
-        for slot in [*self.variables.values(), *self.parts.values()]:
+        exchanged_names = self.exchange.after if self.exchange is not None else {}
+        own = [slot for name, slot in self.variables.items() if name not in exchanged_names]
+        for slot in [*own, *self.parts.values()]:
             for leaf, parameter in zip(slot.given, slot.parameters):
                 if leaf._value is not parameter:
                     raise NotUniform(f"it assigns to an array that {slot.path} is a name for")
@@ -199,9 +205,42 @@ class Carries:
                 _refuse_in(changed, slot.path, (held.parts[key], began[key], held.now().get(key)))
 
     def _refuse_written(self, path: str, leaves: Iterable[Any]) -> None:
+        written = self.arrays.keys() | {id(leaf) for leaf in self._exchanged_leaves()}
         for leaf in leaves:
-            if isinstance(leaf, Tracer) and id(root(leaf)) in self.arrays:
+            if isinstance(leaf, Tracer) and id(root(leaf)) in written:
                 raise NotUniform(f"{path} holds an array that it assigns to")
+
+    def _exchanged_leaves(self) -> Iterator[Tracer]:
+        """Yield the arrays that change places, before the loop and in the step."""
+        for name in self.exchange.after if self.exchange is not None else ():
+            slot = self.variables[name]
+            yield from (*slot.start, *slot.given)
+
+    def _exchange_after(self, now: dict[str, Any]) -> bool:
+        """Take which arrays have changed places; return whether that is new."""
+        found, start = exchanged(self._variables, now), self.before.variables
+        if self.exchange is None:
+            written = [name for name in found if self._is_written(name)]
+            found = of_cycles(found, written)
+            if not found or not is_unseen(self.before.heap, found, start):
+                return False
+            self.exchange = Exchange(found)
+            for name in found:
+                self.arrays.pop(id(start[name]), None)
+            return True
+        leaves = list(self._exchanged_leaves())
+        is_same = all(found.get(name) == of for name, of in self.exchange.after.items())
+        if not is_same or any(one._why_fixed or id(one) in self.arrays for one in leaves):
+            raise NotUniform("arrays that it assigns to have other names after a step")
+        return False
+
+    def _is_written(self, name: str) -> bool:
+        """Whether a step assigns to the array that a variable holds before it."""
+        if id(self.before.variables[name]) in self.arrays:
+            return True
+        slot = self.variables.get(name)
+        given = () if slot is None else zip(slot.given, slot.parameters)
+        return any(leaf._value is not parameter for leaf, parameter in given)
 
     def expect(self, variables: dict[str, Any], others: Iterable[Tracer]) -> None:
         """Take what a step of Python's has left as what is to be expected of the others.
@@ -215,6 +254,7 @@ class Carries:
             self._parts_after(held)
         for array in others:
             self._array(array)
+        self._exchange_after(variables)
 
     def _variables_after(self, now: dict[str, Any] | None = None) -> bool:
         again = False

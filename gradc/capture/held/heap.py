@@ -241,6 +241,10 @@ class Heap:
         held = [(each.path, each.thing) for each in self.held.values()]
         return [*held, *((path, array) for array, _, path in self.arrays.values())]
 
+    def seen(self) -> Iterable[Any]:
+        """Return everything that is reached."""
+        return self._seen.values()
+
     def put_back(self) -> None:
         """Make everything what it was."""
         for held in self.held.values():

@@ -18,6 +18,7 @@ from gradc.tracing.core import source
 from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc.tracing.core.source import trace_error
 from gradc.tracing.core.state import running
+from gradc.tracing.core.symbolic_size import settled
 from gradc.tracing.core.table import TABLE, AnyFunction
 from gradc.tracing.core.tracer import Tracer, read
 from gradc.tracing.indexing import indexing
@@ -127,9 +128,9 @@ def _length(self: Tracer, of_number: str, what: str) -> int:
     shape = self.type.shape
     if not shape:
         raise trace_error(of_number)
-    size = shape[0]
-    if not isinstance(size, int):
-        raise NeedsConcreteSize(size, what, source.location())
+    size = settled(shape[0])
+    if size is None:
+        raise NeedsConcreteSize(shape[0], what, source.location())
     return size
 
 

@@ -74,6 +74,12 @@ def are_many(values: Sequence[Any]) -> bool:
     return len(values) >= _MANY and are_alike(values)
 
 
+def has_many_rows(x: Tracer) -> bool:
+    """Whether an array of known size has so many rows that each by itself is more to compute."""
+    size = x.type.shape[0]
+    return isinstance(size, int) and size >= _MANY
+
+
 def _columns_of_keys(keys: Sequence[Any]) -> list[Any] | None:
     """Return the arrays that are sorted by, the first one first; None where nothing is traced."""
     rows = [key if type(key) is tuple else (key,) for key in keys]

@@ -9,7 +9,7 @@ from gradc.tracing.core import source
 from gradc.tracing.core.as_tracer import as_tracer
 from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc.tracing.core.source import trace_error
-from gradc.tracing.core.symbolic_size import SymbolicSize
+from gradc.tracing.core.symbolic_size import SymbolicSize, settled
 from gradc.tracing.core.table import TABLE
 from gradc.tracing.core.tracer import Tracer
 from gradc_ir.core.types import Array
@@ -34,7 +34,10 @@ def array(x: Any) -> Any:
 def number(size: Any, what: str) -> int:
     """Return a size that has to be a number; a symbolic one makes the trace start again."""
     if isinstance(size, SymbolicSize):
-        raise NeedsConcreteSize(size.expr, what, source.location())
+        found = settled(size.expr)
+        if found is None:
+            raise NeedsConcreteSize(size.expr, what, source.location())
+        return found
     return int(known(size, what))
 
 

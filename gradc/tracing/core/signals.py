@@ -7,10 +7,12 @@ swallow them and let a wrong graph be recorded.
 from __future__ import annotations
 
 from gradc.tracing.captured.traced import Looked
-from gradc_ir.core import sizes
+from gradc_ir.core import size_atoms, sizes
 from gradc_ir.core.sizes import Size
 from gradc_ir.errors import ShapeError, TraceError
 from gradc_ir.location import Location
+
+_OF_LOOPS = "write the loop as one array expression, or with gradc.scan or gradc.fori_loop"
 
 
 class NeedsConcreteSize(BaseException):
@@ -21,6 +23,7 @@ class NeedsConcreteSize(BaseException):
     size: the size asked for.
     what: who asked, such as ``"range()"``.
     at: the user's line.
+    cure: what to do where a number is not wanted; else what loops can be written as.
 
     Attributes
     ----------
@@ -29,10 +32,11 @@ class NeedsConcreteSize(BaseException):
 
     looked: Looked | None = None
 
-    def __init__(self, size: Size, what: str, at: Location | None) -> None:
+    def __init__(self, size: Size, what: str, at: Location | None, cure: str = "") -> None:
         self.size = size
         self.what = what
         self.at = at
+        self.cure = cure
         super().__init__(f"{what} needs the size {size} as a number")
 
     @property
@@ -46,8 +50,7 @@ class NeedsConcreteSize(BaseException):
         return TraceError(
             f"{self.what} needs the size {self.size} as a number",
             at=self.at,
-            help=f"give {names} as a number in the spec, or write the loop as one array "
-            "expression, or with gradc.scan or gradc.fori_loop",
+            help=f"give {names} as a number in the spec, or {self.cure or _OF_LOOPS}",
         )
 
 
@@ -140,7 +143,7 @@ def _without_maxima(size: Size) -> Size:
     for monomial, coefficient in size.terms:
         term: Size = coefficient
         for atom in monomial:
-            if isinstance(atom, sizes.Maximum):
+            if isinstance(atom, size_atoms.Maximum):
                 left, right = atom.parts
                 term = term * (right if isinstance(left, int) else left)
             else:

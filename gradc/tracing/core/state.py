@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from gradc.tracing.captured.captures import Capture, Guard
@@ -67,10 +67,10 @@ class Trace:
         self.unkept: dict[str, None] = {}
         self.imports: dict[str, None] = {}
         self.prints: list[Print] = []
-        # what symbolic sizes are at least, where smaller ones are recorded as other ops, and
-        # whether another trace serves smaller ones
+        # what symbolic sizes are at least, where smaller ones are recorded as other ops; and the
+        # sizes of the call that this trace is for, or none. None: it is to serve all sizes
         self.least: dict[Size, int] = {}
-        self.leaves_less = False
+        self.at_hand: Mapping[str, int] | None = None
         # whether masks that captured arrays decide are known, since a shape hangs on one
         self.knows_masks = False
         self.wide_integers: set[Value] = set()

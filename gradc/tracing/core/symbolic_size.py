@@ -54,7 +54,10 @@ def _comparison(direction: int, margin: int) -> Callable[[Any, Any], Any]:
             return True
         if _is_positive(margin - difference):
             return False
-        self._stop("a comparison", difference)
+        found = _at_hand(difference - margin)
+        if found is None:
+            self._stop("a comparison", difference)
+        return found
 
     return compare
 
@@ -145,11 +148,10 @@ class SymbolicSize:
         if not is_integer(other):
             return NotImplemented
         difference = self.expr - as_size(other)
-        if isinstance(difference, int):
-            return difference == 0
-        if _is_positive(difference) or _is_positive(-difference):
-            return False
-        self._stop("a comparison", difference)
+        found = _is_zero(difference)
+        if found is None:
+            self._stop("a comparison", difference)
+        return found
 
     def __ne__(self, other: object) -> Any:
         equal = self.__eq__(other)
@@ -159,12 +161,16 @@ class SymbolicSize:
     __le__, __lt__ = _comparison(-1, 0), _comparison(-1, 1)
 
     def __bool__(self) -> bool:
-        if _is_positive(self.expr):
-            return True
-        self._stop("a truth value")
+        found = _is_zero(self.expr)
+        if found is None:
+            self._stop("a truth value")
+        return not found
 
     def __index__(self) -> int:
-        self._stop("a Python integer")
+        found = settled(self.expr)
+        if found is None:
+            self._stop("a Python integer")
+        return found
 
     def __round__(self, digits: int = 0) -> Integer:
         return self if digits >= 0 else self.__index__()
@@ -201,25 +207,102 @@ class SymbolicSize:
 def _is_positive(size: Size) -> bool:
     """Whether a size is above zero: certainly, or as all are that this trace serves.
 
-    Whether arrays are empty has one usual answer.
+    Whether arrays are empty has one usual answer, and whether they have one element.
     """
-    return sizes.at_least(size, 1) or leaves_below(size, 1)
+    if sizes.at_least(size, 1):
+        return True
+    return not isinstance(size, int) and _apart(size)[1] in (0, -1) and leaves_below(size, 1)
 
 
 def leaves_below(size: Size, number: int) -> bool:
     """Whether this trace leaves sizes below a number to another one, from here on.
 
-    A trace that may do so goes on with the usual case, for any size that is a product of symbols.
+    A trace that may do so goes on with the usual case, for any size that is a product of symbols
+    and a number more or less.
     """
     trace = current()
-    if isinstance(size, int) or trace is None or not trace.root.leaves_less:
+    if isinstance(size, int) or trace is None or trace.root.at_hand is None:
         return False
-    (monomial, coefficient), *more = sizes.terms_of(size)
-    told = {name for param in trace.root.params for name in param.type.symbols}
-    if more or coefficient < 1 or not told.issuperset(map(str, monomial)):
+    rising, constant = _apart(size)
+    (_, coefficient), *more = sizes.terms_of(rising)
+    if more or coefficient < 1 or not _is_told(rising):
         return False
-    trace.root.least[size] = max(number, trace.root.least.get(size, number))
+    _note_least(rising, number - constant)
     return True
+
+
+def _is_zero(size: Size) -> bool | None:
+    """Whether a size is 0, in the usual case or in the call at hand; None where nothing says so."""
+    if isinstance(size, int):
+        return size == 0
+    if _is_positive(size) or _is_positive(-size):
+        return False
+    above, below = _at_hand(size), _at_hand(-size)
+    return None if above is None or below is None else above and below
+
+
+def has_at_least(size: Integer, number: int) -> bool:
+    """Whether there are so many elements, as there are in the usual case."""
+    expr = as_size(size)
+    return sizes.at_least(expr, number) or leaves_below(expr, number) or bool(size >= number)
+
+
+def usually_at_least(size: Size, number: int) -> bool:
+    """Whether this trace, for a call, leaves sizes below a number to another one, from here on.
+
+    What it records is right for these, too, but not what is recorded for them alone.
+    """
+    trace = current()
+    return trace is not None and bool(trace.root.at_hand) and leaves_below(size, number)
+
+
+def settled(size: Size) -> int | None:
+    """Return the number that a size is, in the usual case, as ``min(n, 3)`` is 3; or None."""
+    if isinstance(size, int):
+        return size
+    found = sizes.end_of(size)
+    if found is None or not leaves_below(*found[1:]):
+        return None
+    return found[0]
+
+
+def _at_hand(size: Size) -> bool | None:
+    """Whether a size is at least 0, as it is in the call that this trace is for; None for no call.
+
+    From here on the trace serves calls alone in which it is so; where these would be all of one
+    size, the trace stops, for one with that number.
+    """
+    trace = current()
+    if isinstance(size, int) or trace is None or not trace.root.at_hand or not _is_told(size):
+        return None
+    holds = sizes.evaluate(size, trace.root.at_hand) >= 0
+    rising, constant = _apart(size if holds else -size - 1)
+    _note_least(rising, -constant)
+    bounds = trace.root.least
+    opposite = bounds.get(-rising)
+    if len(sizes.terms_of(rising)) == 1 and opposite == -bounds[rising]:
+        return None
+    return holds
+
+
+def _apart(size: Size) -> tuple[Size, int]:
+    """Return a size without its constant term, and that."""
+    constant = dict(sizes.terms_of(size)).get((), 0)
+    return size - constant, constant
+
+
+def _is_told(size: Size) -> bool:
+    """Whether the arguments tell a size."""
+    trace = current()
+    assert trace is not None
+    told = {name for param in trace.root.params for name in param.type.symbols}
+    return told.issuperset(sizes.symbols(size))
+
+
+def _note_least(size: Size, number: int) -> None:
+    trace = current()
+    assert trace is not None
+    trace.root.least[size] = max(number, trace.root.least.get(size, number))
 
 
 def is_integer(value: object) -> bool:

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.array.numbers import steps_of_range
-from gradc.tracing.array.orders import are_many, best, best_by_key, in_order
+from gradc.tracing.array.orders import are_many, best, best_by_key, has_many_rows, in_order
 from gradc.tracing.building.weak_numbers import as_truth
 from gradc.tracing.captured import outside
 from gradc.tracing.captured.top import state
 from gradc.tracing.core.as_tracer import stacked
 from gradc.tracing.core.selection import Selection
-from gradc.tracing.core.symbolic_size import SymbolicSize
+from gradc.tracing.core.symbolic_size import SymbolicSize, leaves_below
 from gradc.tracing.core.table import TABLE, AnyFunction, call
 from gradc.tracing.core.tracer import Tracer, as_weak, shape_of
 from gradc.tracing.indexing import indexing
@@ -40,13 +40,29 @@ def seen_len(x: Any) -> Any:
 
 
 def seen_sum(values: Any, /, start: Any = 0) -> Any:
-    """Return sum(values); over an array it is np.sum along the first axis when that is symbolic."""
-    if type(values) is Selection or (type(values) is Tracer and values.symbolic):
+    """Return sum(values), of an array's many rows as one sum in Python's order."""
+    if type(values) is Selection:
         return call("sum", values, axis=0) + start
+    if type(values) is Tracer and values.type.shape and (values.symbolic or has_many_rows(values)):
+        if values.type.dtype.is_float and type(start) in (int, float):
+            return _added_rows(values, start)
+        if values.symbolic or not values.type.dtype.is_float:
+            return call("sum", values, axis=0) + start
     is_plain = type(values) in (list, tuple) and type(start) in (int, float)
     if is_plain and are_many(values) and values[0].type.dtype.is_float and not values[0].type.shape:
         return _added(values, start)
     return sum(values, start)
+
+
+def _added_rows(rows: Any, start: Any) -> Any:
+    """Return the sum of an array's rows, one after the other; of numbers there may be none."""
+    if rows.type.rank > 1:
+        leaves_below(rows.type.shape[0], 1)  # the sum of no rows is a number
+    shape = (1, *shape_of(rows)[1:])
+    before = np.full(shape, start, rows.type.dtype.numpy)
+    if any(isinstance(size, SymbolicSize) for size in shape):
+        before = call("full", shape, start, rows.type.dtype.numpy)
+    return indexing.get(call("cumsum", call("concatenate", [before, rows]), axis=0), -1)
 
 
 def _added(values: Sequence[Any], start: Any) -> Any:

@@ -76,7 +76,7 @@ def trace(
     *,
     name: str | None = None,
     captures: bool = True,
-    leaves_less: bool = False,
+    at_hand: Mapping[str, int] | None = None,
 ) -> Traced:
     """Record a function.
 
@@ -89,8 +89,8 @@ def trace(
     name: the name of the Function, by default that of ``fn``.
     captures: whether loops and branches of Python's may become operations; they do not where
         what comes after one assigns to an array that may be one from before it.
-    leaves_less: whether it may take symbolic sizes to be above zero where Python asks: what
-        ``Traced.least`` says is then looked at before a call is served.
+    at_hand: symbolic sizes of the call that it is for, by which it goes where Python compares
+        some; of none it takes the usual case. ``Traced.least`` says what was taken for granted.
 
     A traced function never changes its caller's arrays: an argument that it assigns to is a copy of
     its own. Arguments count as C-contiguous, which decides what reshape shares with what, and two
@@ -123,7 +123,7 @@ def trace(
                 solved,
                 before,
                 captures and refused is None,
-                leaves_less,
+                at_hand,
                 knows_masks,
             )
         except GradcError as error:
@@ -179,14 +179,14 @@ def _trace_once(
     solved: Mapping[str, Size],
     before: Sequence[Looked],
     captures: bool,
-    leaves_less: bool,
+    at_hand: Mapping[str, int] | None,
     knows_masks: bool,
 ) -> Traced:
     if state.top is not None:
         raise trace_error("trace() inside of a trace: use subtrace()")
     with closing(Lens(captures=captures)) as lens, Trace(None, lens) as running_trace:
         lens.trace = running_trace
-        running_trace.leaves_less = leaves_less
+        running_trace.at_hand = at_hand
         running_trace.knows_masks = knows_masks
         running_trace.looked_before(before)
         given, names = [], running_trace.names

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradc.tracing.advice.ignored_options import has_no_effect, instead_of
+from gradc.tracing.building.as_recorded import as_recorded
 from gradc.tracing.captured import outside
 from gradc.tracing.captured.top import state
 from gradc.tracing.core import source
@@ -45,6 +46,7 @@ class Mapped:
     value_only: the result has no derivative: it is an integer, a truth value, or constant.
     masked: how it is called with what a traced mask selects; see :func:`.numpy_function`.
     known: what runs when nothing traced is involved, in a trace; None for the function of NumPy.
+    computes: floats are the recorded function's, in a trace, also when nothing traced is involved.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Mapped:
     value_only: bool = False
     masked: Any = None
     known: AnyFunction | None = None
+    computes: bool = False
 
     def __post_init__(self) -> None:
         self.recorder = self.recorder or self.record
@@ -90,7 +93,7 @@ class Mapped:
                 return self._on_captured(args, kwargs)
             trace.recording += 1
             try:
-                return self.record(*args, **(self._checked(kwargs) if kwargs else kwargs))
+                return self._recorded(*args, **kwargs)
             finally:
                 trace.recording -= 1
         try:
@@ -103,6 +106,10 @@ class Mapped:
                     # what it calls computes with traced values
                     raise unsupported(self.title) from error
             raise
+
+    def _recorded(self, *args: Any, **kwargs: Any) -> Any:
+        assert self.record is not None
+        return self.record(*args, **(self._checked(kwargs) if kwargs else kwargs))
 
     def _on_captured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run NumPy on what captured arrays decide, where nothing records the function."""
@@ -143,6 +150,8 @@ class Mapped:
             if kind is None:
                 raise
             raise kind(f"{self.title}: {error}", at=source.location()) from error
+        if self.computes and not any(result is x for x in (*plain, *named.values())):
+            result = as_recorded(self._recorded, args, kwargs, result)
         for tracer in written:
             touch(tracer)
         if isinstance(result, np.ndarray) and any(result is arg for arg in args):

@@ -23,6 +23,7 @@ def numpy_function(
     value_only: bool = False,
     masked: Any = None,
     known: AnyFunction | None = None,
+    computes: bool = False,
 ) -> Callable[[Recorder], Recorder]:
     """Have a function record those of NumPy of these names; a decorator, which returns it.
 
@@ -40,6 +41,8 @@ def numpy_function(
         of whole arrays; or the place of the argument that is points, the others being tables.
         What does something of its own with it is in :mod:`gradc.tracing.masked`.
     known: what runs, in place of NumPy's function, where all arguments are known.
+    computes: it rounds otherwise than NumPy's: where all arguments are known, floats are the
+        recorded function's, too.
     """
 
     def announce(record: Recorder) -> Recorder:
@@ -57,6 +60,7 @@ def numpy_function(
                     value_only=value_only,
                     masked=masked,
                     known=known,
+                    computes=computes,
                 )
                 TABLE.add(name, entry)
         return record

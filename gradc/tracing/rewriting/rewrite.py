@@ -7,7 +7,7 @@ from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
 from gradc.tracing.rewriting.asking import asks
-from gradc.tracing.rewriting.expressions import THUNK
+from gradc.tracing.rewriting.expressions import THUNK, at
 from gradc.tracing.rewriting.source_tree import compiled, tree_of
 from gradc_ir.classes.quick import dataclass
 
@@ -95,10 +95,18 @@ def _made(
 ) -> ast.FunctionDef | ast.Lambda:
     from gradc.tracing.rewriting.statements import Statements  # few have loops or branches
 
-    statements = Statements(node, code.co_filename, sites)
-    if isinstance(node, ast.Lambda):
-        return statements.lambda_(node)
-    return statements.function(node)
+    if isinstance(node, ast.FunctionDef):
+        return Statements(node, code.co_filename, sites).function(node)
+    # what is made of comprehensions is defined in it: there are no statements in a lambda
+    whole = ast.FunctionDef("<lambda>", node.args, [at(ast.Return(node.body), node.body)], [])
+    if "type_params" in whole._fields:
+        whole.type_params = []  # type: ignore[attr-defined, unused-ignore]
+    made = Statements(at(whole, node), code.co_filename, sites).function(whole)
+    last = made.body[-1]
+    if len(made.body) > 1 or not isinstance(last, ast.Return) or last.value is None:
+        return made
+    node.body = last.value
+    return node
 
 
 def _finished(made: CodeType, sites: dict[str, Site], around: CodeType) -> CodeType:

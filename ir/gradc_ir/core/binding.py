@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from gradc_ir.core import sizes
 from gradc_ir.core.types import Type
 from gradc_ir.errors import ShapeError
+
+# sizes, and what each must be at least
+Least: TypeAlias = tuple[tuple[sizes.Size, int], ...]
 
 
 def bind_sizes(

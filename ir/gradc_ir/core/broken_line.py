@@ -31,10 +31,16 @@ class BrokenLine(NamedTuple):
         return self.start + self.rise * n + sum(b * (n - k) for k, b in self.bends if n > k)
 
     @property
+    def last_rise(self) -> int:
+        """How much it rises behind its last bend."""
+        return self.rise + sum(bend for _, bend in self.bends)
+
+    @property
     def is_positive(self) -> bool:
         """Whether it is never below 0: not where it starts or bends, and it does not fall last."""
-        falls = self.rise + sum(bend for _, bend in self.bends) < 0
-        return not falls and self.start >= 0 and all(self.at(k) >= 0 for k, _ in self.bends)
+        return (
+            self.last_rise >= 0 and self.start >= 0 and all(self.at(k) >= 0 for k, _ in self.bends)
+        )
 
     def or_zero(self) -> BrokenLine:
         """Return the line of the larger of its value and 0."""

@@ -163,10 +163,12 @@ class Builder:
         mapping: dict[Value, Value],
         locations: Lines = (),
         same_types: bool = True,
+        as_it_is: bool = False,
     ) -> Node:
         """Build one node here with its operands mapped, and enter its results into the mapping.
 
-        ``same_types`` says that every operand has the type of the one it stands for.
+        ``same_types`` says that every operand has the type of the one it stands for, ``as_it_is``
+        that parameters stand for parameters: then rules find here what they have found there.
         """
         before, self.here = self.here, locations or self.here
         operands = tuple([mapping[operand] for operand in node.operands])
@@ -175,6 +177,11 @@ class Builder:
         else:
             made = self.apply(node.op, operands, node.attributes, node if same_types else None)
         self.here = before
+        if as_it_is and not made.normal_by:
+            known = node.normal_by
+            for old, new in zip(node.operands, operands):
+                known &= new.node.normal_by if old.node.operands else -1
+            made.normal_by = known
         for old, new in zip(node.results, made.results):
             mapping[old] = new
         return made
@@ -184,15 +191,17 @@ def rebuilt(
     function: Function,
     is_replaced: Callable[[Node], bool],
     make: Callable[[Node, list[Value]], Sequence[Value]],
+    order: Iterable[Node] | None = None,
 ) -> Function:
     """Return a function in which other values stand for the results of some nodes.
 
-    ``make`` builds them, in the active builder, from a node and its operands there.
+    ``make`` builds them, in the active builder, from a node and its operands there. ``order`` is
+    that in which nodes are made, if not the function's.
     """
     mapping: dict[Value, Value] = {}
     with Builder.beyond(function.nodes) as builder:
         lines_of = function.locations
-        for node in function.nodes:
+        for node in function.nodes if order is None else order:
             lines = lines_of.get(node, ())
             if not is_replaced(node):
                 builder.copy(node, mapping, lines)

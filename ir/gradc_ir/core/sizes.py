@@ -14,82 +14,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias, Union
 
 from gradc_ir.core.broken_line import BrokenLine
+from gradc_ir.core.size_atoms import Asked, BitLength, Maximum, Quotient, SquareRoot, Written
 
 Size: TypeAlias = Union[int, "Expr"]
 Shape: TypeAlias = tuple[Size, ...]
-Atom: TypeAlias = Union[str, "Quotient", "Maximum", "SquareRoot", "BitLength", "Asked"]
+Atom: TypeAlias = str | Quotient | Maximum | SquareRoot | BitLength | Asked
 Monomial: TypeAlias = tuple[Atom, ...]  # sorted by text; () is the constant term
 Terms: TypeAlias = tuple[tuple[Monomial, int], ...]
-
-
-class _Written:
-    """An atom that is its text: equal when that is. ``parts`` are the sizes it is made of."""
-
-    __slots__ = ("_text", "parts")
-
-    def __init__(self, text: str, *parts: Size) -> None:
-        self._text = text
-        self.parts = parts
-
-    def __str__(self) -> str:
-        return self._text
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and str(self) == str(other)
-
-    def __hash__(self) -> int:
-        return hash(self._text)
-
-
-class Quotient(_Written):
-    """The atom ``numerator // denominator``, rounded down."""
-
-    __slots__ = ()
-
-    def __init__(self, numerator: Size, denominator: Size) -> None:
-        text = f"{_operand_text(numerator)} // {_operand_text(denominator)}"
-        super().__init__(text, numerator, denominator)
-
-
-class Maximum(_Written):
-    """The atom ``max(left, right)``."""
-
-    __slots__ = ()
-
-    def __init__(self, left: Size, right: Size) -> None:
-        left, right = sorted((left, right), key=str)
-        super().__init__(f"max({left}, {right})", left, right)
-
-
-class SquareRoot(_Written):
-    """The atom ``isqrt(of)``: the square root, rounded down; 0 for what is negative."""
-
-    __slots__ = ()
-
-    def __init__(self, of: Size) -> None:
-        super().__init__(f"isqrt({of})", of)
-
-
-class BitLength(_Written):
-    """The atom ``bits(of)``: how many binary digits a size has; 0 for what is not above 0."""
-
-    __slots__ = ()
-
-    def __init__(self, of: Size) -> None:
-        super().__init__(f"bits({of})", of)
-
-
-class Asked(_Written):
-    """The atom ``function(sizes…)``: what a function of C returns, never below 0.
-
-    Only the program that runs knows it: it is no size of an axis, but how long scratch is to be.
-    """
-
-    __slots__ = ("function",)
-
-    def __init__(self, function: str, *of: Size) -> None:
-        super().__init__(f"{function}({', '.join(map(str, of))})", *of)
-        self.function = function
 
 
 class Expr:
@@ -244,8 +175,40 @@ def at_least(left: Size, right: Size) -> bool:
         return True
     if isinstance(difference, int):
         return False
+    below = _below_quotients(difference)
+    if below is not None:
+        return at_least(below, 0)
     found = _broken_line(difference)
     return _is_sum_of_positive(_above_least(difference)) if found is None else found[1].is_positive
+
+
+def end_of(size: Size) -> tuple[int, Size, int] | None:
+    """Return the number that a size of one atom ends up as, the atom, and from what on; or None.
+
+    ``min(n, 3)`` ends up as 3, for n from 3 on.
+    """
+    found = _broken_line(size)
+    if found is None or not found[1].bends or found[1].last_rise:
+        return None
+    atom, line = found
+    last = line.bends[-1][0]
+    return line.at(last), Expr({(atom,): 1}), last
+
+
+def _below_quotients(size: Size) -> Size | None:
+    """Return what is below 0 wherever a size is, with a quotient less; None where it has none.
+
+    A quotient ``x // k`` is at most x / k, and at least (x - k + 1) / k. A size is a whole number:
+    it is at least 0 where it is above -1.
+    """
+    for monomial, coefficient in terms_of(size):
+        if len(monomial) == 1 and isinstance(monomial[0], Quotient):
+            x, k = monomial[0].parts
+            if isinstance(k, int) and k > 0:
+                rest = size - _make({monomial: coefficient})
+                bound: Size = x if coefficient < 0 else x - (k - 1)
+                return k * rest + coefficient * bound + (k - 1)
+    return None
 
 
 def _is_sum_of_positive(size: Size) -> bool:
@@ -387,7 +350,7 @@ def _atom_nonnegative(atom: Atom) -> bool:
 
 
 # What makes a size of the parts of an atom.
-_MADE: dict[type[_Written], Callable[..., Size]] = {
+_MADE: dict[type[Written], Callable[..., Size]] = {
     Quotient: floor_quotient,
     Maximum: maximum,
     SquareRoot: square_root,
@@ -397,11 +360,6 @@ _MADE: dict[type[_Written], Callable[..., Size]] = {
 
 def _monomial_text(monomial: Monomial) -> str:
     return " * ".join(f"({a})" if isinstance(a, Quotient) else str(a) for a in monomial)
-
-
-def _operand_text(size: Size) -> str:
-    text = str(size)
-    return text if text.isidentifier() or text.isdecimal() else f"({text})"
 
 
 def _terms_text(terms: Terms) -> str:

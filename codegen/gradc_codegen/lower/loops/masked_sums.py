@@ -7,7 +7,10 @@ their minimum there. What only such sums of one mask need stands behind a branch
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeGuard
 
+from gradc_codegen.lower.loops import masked_rows
 from gradc_codegen.lower.lowering import Lowering
 from gradc_codegen.nest.loop_nest import (
     Item,
@@ -47,14 +50,33 @@ class MaskedSums:
 
     def write(self, body: Sequence[Item], plainly: Callable[[Sequence[Item]], None]) -> None:
         """Write the items of a body; ``plainly`` writes items without looking for masks."""
-        if not any(made.skipped for made in self._lowering.running.values()):
-            plainly(body)
-            return
         for mask, items in self._runs(body):
-            if mask is None:
-                plainly(items)
-            else:
+            sought = self._sought(items[0]) if mask is None else None
+            if mask is not None:
                 self._where_any(mask, items, plainly)
+            elif sought is not None and masked_rows.serves(self._lowering, sought, self._plan):
+                masked_rows.write_by_rows(self._lowering, sought, partial(plainly, items))
+            else:
+                plainly(items)
+
+    def _sought(self, item: Item) -> masked_rows.Sought | None:
+        """Return an item as a loop over masked sums, if it is one and nothing besides."""
+        if not isinstance(item, Loop):
+            return None
+        for start in range(len(item.body)):
+            items, leading = item.body[start:], item.body[:start]
+            mask = self._mask_of(items)
+            if mask is not None:
+                own = [one for one in leading if _is_map(one)]
+                is_apart = len(own) == len(leading) and self._only_serve(own, item)
+                sums = self._sums_among(items)
+                return masked_rows.Sought(item, own, items, mask, sums) if is_apart else None
+        return None
+
+    def _only_serve(self, statements: Sequence[Statement], loop: Loop) -> bool:
+        """Whether statements cannot fail, and nothing outside of a loop reads them."""
+        inside = set(statements_of(loop.body))
+        return all(self._only_serves(one, inside) for one in statements)
 
     def _runs(self, body: Sequence[Item]) -> Iterator[tuple[Mask | None, list[Item]]]:
         """Yield the items that stand one after another, those that only serve sums of one mask."""
@@ -183,3 +205,7 @@ class MaskedSums:
             del lowering.indices[loop]
 
         lowering.writer.loop("0", lowering.writer.size(loop.size), body)
+
+
+def _is_map(item: Item) -> TypeGuard[Statement]:
+    return isinstance(item, Statement) and item.kind is StatementKind.MAP

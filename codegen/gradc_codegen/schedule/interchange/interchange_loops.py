@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc_codegen.arrays.chunk_sums import JOIN_CHUNKS
-from gradc_codegen.nest.strips import ONTO, STRIPS
+from gradc_codegen.nest.strips import JOIN_CHUNKS, STRIPS
 from gradc_codegen.schedule.estimates import UNKNOWN, Estimates
 from gradc_codegen.schedule.interchange.apart import JOINS, Apart
 from gradc_codegen.schedule.interchange.regions import Region, Regions, regions_along, sizes_carried
@@ -28,7 +27,6 @@ from gradc_ir.core.walk import users
 from gradc_ir.meaning import reduction
 from gradc_ir.ops.reduce import highest, lowest
 
-OWN_OPS = (STRIPS, *ONTO.values(), *JOIN_CHUNKS.values())
 FIRST, COUNT = "_first", "_count"
 
 
@@ -153,9 +151,14 @@ class _Interchange:
         return done
 
     def _outside(self) -> list[Value]:
-        """Return what the region reads; constant numbers are its own."""
+        """Return what the region reads; constant numbers, and those of steps, are its own."""
         read = dict.fromkeys(value for node in self.region.nodes for value in node.operands)
-        return [value for value in read if value.node not in self._inside and not _is_number(value)]
+        outside = (value for value in read if value.node not in self._inside)
+        return [value for value in outside if not self._is_own(value)]
+
+    def _is_own(self, value: Value) -> bool:
+        is_number = value.op.name == "constant" and not value.type.shape
+        return is_number or (value.op.name == "iota" and not self.region.apart.has(value))
 
     # -- what goes from strip to strip -------------------------------------------------------------
 
@@ -189,7 +192,7 @@ class _Interchange:
                 if output.node is not None and self._is_made_in_loop(output)
             }
             for value in dict.fromkeys(v for node in self.region.nodes for v in node.operands):
-                if value.node not in self._inside and _is_number(value):
+                if value.node not in self._inside and self._is_own(value):
                     graph.enter(
                         value, builder.apply(value.op, (), value.node.attributes).results[0]
                     )
@@ -267,10 +270,6 @@ def _before(state: Value, chunk: Size) -> Value:
     rest = state.type.shape[1:]
     row = build.slice(state, (chunk, *(0 for _ in rest)), (1, *rest), (1,) * state.type.rank)
     return build.reshape(row, rest)
-
-
-def _is_number(value: Value) -> bool:
-    return value.op.name == "constant" and not value.type.shape
 
 
 def _identity(name: str, dtype: DType) -> float:

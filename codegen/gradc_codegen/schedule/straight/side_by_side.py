@@ -42,7 +42,8 @@ def _is_number(item: Statement) -> bool:
     return item.kind is StatementKind.MAP and not item.dims
 
 
-def _is_function(item: Statement) -> bool:
+def may_be_lane(item: Statement) -> bool:
+    """Whether a statement of a number is a function that lanes of a bundle may compute."""
     op = item.node.op
     if item.node.attributes:
         return False  # what they change of the function is not a matter of its word
@@ -51,7 +52,7 @@ def _is_function(item: Statement) -> bool:
 
 def _bundled_run(run: list[Statement]) -> Sequence[Item]:
     """Return statements in an order in which the members of each bundle follow each other."""
-    if sum(map(_is_function, run)) < 2:
+    if sum(map(may_be_lane, run)) < 2:
         return run
     for bundle in _bundles(run):
         for statement in bundle:
@@ -67,7 +68,7 @@ def _bundles(run: list[Statement]) -> Iterator[tuple[Statement, ...]]:
         own = 0
         for producer, _, _ in statement.inputs:
             own = max(own, depth.get(producer, 0))
-        if _is_function(statement):
+        if may_be_lane(statement):
             word = statement.node.op.scalar or ""
             key = own, _MADE_OF.get(word, word), statement.value.type.dtype
             groups.setdefault(key, []).append(statement)

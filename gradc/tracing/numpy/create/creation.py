@@ -14,7 +14,7 @@ from gradc.tracing.core.promote import common_dtype_of, supported
 from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc.tracing.core.source import shape_error, trace_error
 from gradc.tracing.core.state import running
-from gradc.tracing.core.symbolic_size import as_integer, as_size, is_integer
+from gradc.tracing.core.symbolic_size import as_integer, as_size, is_integer, leaves_below
 from gradc.tracing.core.tracer import Tracer, make, make_known, make_view, read
 from gradc.tracing.core.views import Reshaped
 from gradc.tracing.numpy.shape.shaping import broadcast_to, copied, new_shape, widened
@@ -122,16 +122,18 @@ def linspace(
 ) -> Tracer:
     """Record ``np.linspace`` between numbers, computed like it as arange * step + start."""
     count = as_size(num)
-    if not isinstance(count, int):
+    intervals = count - 1 if endpoint else count
+    if not (isinstance(count, int) or leaves_below(intervals, 1)):
         raise NeedsConcreteSize(count, "np.linspace", source.location())
+    count = sizes.maximum(count, 0)  # as slices and np.arange have it
     wanted = common_dtype_of([start, stop], float)
     a, b = (build.cast(read(end), wanted) for end in (start, stop))
-    intervals = count - 1 if endpoint else count
     value = build.iota(wanted, count)
-    if intervals > 0:
-        value = value * build.broadcast_to((b - a) / float(intervals), (count,))
+    if not isinstance(intervals, int) or intervals > 0:
+        step = (b - a) / build.size_value(intervals, wanted)
+        value = value * build.broadcast_to(step, (count,))
     value = value + build.broadcast_to(a, (count,))
-    if endpoint and count > 1:
+    if endpoint and not (isinstance(count, int) and count <= 1):
         value = build.set_slice(value, build.reshape(b, (1,)), (count - 1,), (1,))
     return cast(make(running(), value), dtype or wanted.numpy)
 

@@ -45,7 +45,7 @@ def linspace(
         found = shaping.moveaxis(array(found).astype(dtype or wanted), 0, axis)
     if not retstep:
         return found
-    intervals = number(count, "np.linspace") - (1 if endpoint else 0)
+    intervals = count - 1 if endpoint else count
     step = (last - first).astype(wanted) / intervals if intervals > 0 else float("nan")
     return found, step
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradc.tracing.building.call_node import unless_not_asked, with_rules
-from gradc.tracing.core.state import running
+from gradc.tracing.core.symbolic_size import usually_at_least
 from gradc.tracing.numpy.linalg.factorisations import named
 from gradc.tracing.numpy.linalg.stacks import one_stack
 from gradc.tracing.registry.numpy_function import numpy_function
@@ -50,8 +50,7 @@ def determinant(x: Value) -> Value:
     size = x.type.shape[-1]
     if isinstance(size, int) and size <= _POLYNOMIAL:
         return _polynomial(x, size)
-    if not isinstance(size, int):
-        running().root.least[size] = _POLYNOMIAL + 1
+    usually_at_least(size, _POLYNOMIAL + 1)
 
     def value(a: Value) -> list[Value]:
         factors, order = build.lu(a)

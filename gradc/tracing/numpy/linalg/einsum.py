@@ -25,7 +25,7 @@ from gradc_ir.errors import ShapeError
 _TYPICAL = 64
 
 
-@numpy_function("einsum", out=99)
+@numpy_function("einsum", out=99, computes=True)
 def einsum(subscripts: Any, *operands: Any, optimize: Any = True) -> Tracer:
     """Record ``np.einsum`` in both its forms; ``optimize`` is accepted and changes nothing."""
     if not isinstance(subscripts, str):

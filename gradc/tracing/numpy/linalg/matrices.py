@@ -115,13 +115,13 @@ def last_diagonal(x: Any, offset: int = 0) -> Any:
     return diagonal(x, offset, -2, -1)
 
 
-@numpy_function("trace", out=5)
+@numpy_function("trace", out=5, computes=True)
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
     """Record ``np.trace``: the sum of a diagonal."""
     return numpy.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
 
 
-@numpy_function("linalg.trace")
+@numpy_function("linalg.trace", computes=True)
 def last_trace(x: Any, offset: int = 0, dtype: Any = None) -> Any:
     """Record ``np.linalg.trace``: of the matrices in the last two axes."""
     return trace(x, offset, -2, -1, dtype)
@@ -207,7 +207,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     return shaping.stack(columns if increasing else columns[::-1], 1)
 
 
-@numpy_function("linalg.matrix_power")
+@numpy_function("linalg.matrix_power", computes=True)
 def matrix_power(a: Any, n: Any) -> Any:
     """Record ``np.linalg.matrix_power`` for a known power."""
     x = array(a)
@@ -230,7 +230,7 @@ def matrix_power(a: Any, n: Any) -> Any:
     return result
 
 
-@numpy_function("linalg.multi_dot")
+@numpy_function("linalg.multi_dot", computes=True)
 def multi_dot(arrays: Any) -> Any:
     """Record ``np.linalg.multi_dot``: in the order that costs least, for known sizes."""
     matrices = [array(part) for part in arrays]
@@ -271,20 +271,20 @@ def _cheapest(matrices: list[Any]) -> dict[tuple[int, int], int]:
     return best
 
 
-@numpy_function("linalg.vecdot", "vecdot")
+@numpy_function("linalg.vecdot", "vecdot", computes=True)
 def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
     """Record ``np.vecdot``: sums of products along an axis."""
     x, y = shaping.moveaxis(x1, axis, -1), shaping.moveaxis(x2, axis, -1)
     return einsum("...i,...i->...", x, y)
 
 
-@numpy_function("matvec")
+@numpy_function("matvec", computes=True)
 def matvec(x1: Any, x2: Any) -> Any:
     """Record ``np.matvec``: matrices times vectors."""
     return einsum("...ij,...j->...i", x1, x2)
 
 
-@numpy_function("vecmat")
+@numpy_function("vecmat", computes=True)
 def vecmat(x1: Any, x2: Any) -> Any:
     """Record ``np.vecmat``: vectors times matrices."""
     return einsum("...i,...ij->...j", x1, x2)

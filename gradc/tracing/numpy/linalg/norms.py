@@ -24,7 +24,7 @@ from gradc_ir import build
 _OF_SIZES = {1: build.reduce_sum, np.inf: build.reduce_max, -np.inf: build.reduce_min}
 
 
-@numpy_function("linalg.norm")
+@numpy_function("linalg.norm", computes=True)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Record ``np.linalg.norm``: all orders of vectors and matrices."""
     given = as_float(x)
@@ -80,7 +80,7 @@ def _power_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> Any:
     return make(running(), root, contiguous=x.contiguous)
 
 
-@numpy_function("linalg.vector_norm")
+@numpy_function("linalg.vector_norm", computes=True)
 def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """Record ``np.linalg.vector_norm``: over all axes, as of one vector, by default."""
     given = array(x)
@@ -96,7 +96,7 @@ def vector_norm(x: Any, *, axis: Any = None, keepdims: bool = False, ord: Any = 
     return norm(given, ord, axis, keepdims)
 
 
-@numpy_function("linalg.matrix_norm")
+@numpy_function("linalg.matrix_norm", computes=True)
 def matrix_norm(x: Any, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """Record ``np.linalg.matrix_norm``: of the matrices in the last two axes."""
     return norm(x, ord, (-2, -1), keepdims)

@@ -68,8 +68,8 @@ def _product(x: Tracer, y: Tracer, left: str, right: str, result: str) -> Tracer
     return make(running(), contracted(a, b, left, right, result))
 
 
-@numpy_function("matmul", out=2)
-@numpy_function("linalg.matmul")
+@numpy_function("matmul", out=2, computes=True)
+@numpy_function("linalg.matmul", computes=True)
 def matmul(x1: Any, x2: Any) -> Tracer:
     """Record ``np.matmul``: 1-D, 2-D and batched operands."""
     x, y = as_tracer(x1), as_tracer(x2)
@@ -104,7 +104,7 @@ def _check_inner(name: str, x: Tracer, y: Tracer, left: Size, right: Size) -> No
     )
 
 
-@numpy_function("dot", out=2)
+@numpy_function("dot", out=2, computes=True)
 def dot(a: Any, b: Any) -> Any:
     """Record ``np.dot``: a product of numbers, or over a's last and b's second last axis."""
     x, y = as_tracer(a), as_tracer(b)
@@ -130,7 +130,7 @@ def outer(a: Any, b: Any) -> Tracer:
     return _product(x, y, "a", "b", "ab")
 
 
-@numpy_function("inner")
+@numpy_function("inner", computes=True)
 def inner(a: Any, b: Any) -> Any:
     """Record ``np.inner``: the sum over the last axes."""
     x, y = as_tracer(a), as_tracer(b)
@@ -140,13 +140,13 @@ def inner(a: Any, b: Any) -> Any:
     return tensordot(x, y, ((-1,), (-1,)))
 
 
-@numpy_function("vdot")
+@numpy_function("vdot", computes=True)
 def vdot(a: Any, b: Any) -> Tracer:
     """Record ``np.vdot``: the sum of products of all elements."""
     return matmul(ravel(a), ravel(b))
 
 
-@numpy_function("linalg.tensordot", "tensordot")
+@numpy_function("linalg.tensordot", "tensordot", computes=True)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Tracer:
     """Record ``np.tensordot``."""
     x, y = as_tracer(a), as_tracer(b)

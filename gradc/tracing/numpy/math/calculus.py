@@ -21,7 +21,7 @@ from gradc.tracing.building.by_name import array, number, numpy, refuse
 from gradc.tracing.building.floats import as_float
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
-from gradc.tracing.core.symbolic_size import leaves_below
+from gradc.tracing.core.symbolic_size import has_at_least, leaves_below
 from gradc.tracing.core.tracer import make, read
 from gradc.tracing.numpy.linalg.products import contracted, in_one_dtype
 from gradc.tracing.numpy.shape import shaping
@@ -77,8 +77,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     found = []
     for one, spacing in zip(axes, spacings):
         moved = shaping.moveaxis(x, one, 0)
-        size = moved.shape[0]
-        if isinstance(size, int) and size < edge_order + 1:
+        if not has_at_least(moved.shape[0], edge_order + 1):
             raise shape_error(f"np.gradient: axis {one} needs {edge_order + 1} elements")
         slopes = _slopes(moved, spacing, edge_order)
         found.append(shaping.moveaxis(slopes, 0, one))
@@ -89,7 +88,7 @@ def _slopes(x: Any, spacing: Any, edge_order: int) -> Any:
     if spacing.ndim:
         steps = shaping.diff(spacing).reshape(one_axis(0, x.ndim)).astype(x.dtype)
         before, after = steps[:-1], steps[1:]
-        first, last = steps[:1], steps[-1:]
+        first, last = steps[0], steps[-1]
         inner = (
             -after / (before * (before + after)) * x[:-2]
             + (after - before) / (before * after) * x[1:-1]
@@ -98,11 +97,12 @@ def _slopes(x: Any, spacing: Any, edge_order: int) -> Any:
     else:
         first = last = spacing
         inner = (x[2:] - x[:-2]) / (2.0 * spacing)
-    start, end = (x[1:2] - x[:1]) / first, (x[-1:] - x[-2:-1]) / last
+    start, end = (x[1] - x[0]) / first, (x[-1] - x[-2]) / last
     if edge_order == 2:
-        start = _edge(x[:1], x[1:2], x[2:3], first, steps[1:2] if spacing.ndim else first)
-        end = -_edge(x[-1:], x[-2:-1], x[-3:-2], last, steps[-2:-1] if spacing.ndim else last)
-    return shaping.concatenate([array(part).astype(x.dtype) for part in (start, inner, end)], 0)
+        start = _edge(x[0], x[1], x[2], first, steps[1] if spacing.ndim else first)
+        end = -_edge(x[-1], x[-2], x[-3], last, steps[-2] if spacing.ndim else last)
+    parts = array(start)[None], inner, array(end)[None]
+    return shaping.concatenate([array(part).astype(x.dtype) for part in parts], 0)
 
 
 def _edge(x0: Any, x1: Any, x2: Any, near: Any, far: Any) -> Any:
@@ -113,7 +113,7 @@ def _edge(x0: Any, x1: Any, x2: Any, near: Any, far: Any) -> Any:
     return a * x0 + b * x1 + c * x2
 
 
-@numpy_function("trapezoid", "trapz")
+@numpy_function("trapezoid", "trapz", computes=True)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Record ``np.trapezoid``: the integral by the trapezoidal rule."""
     heights = array(y)
@@ -129,7 +129,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return numpy.sum(step * (later + earlier) / 2.0, axis=axis)
 
 
-@numpy_function("convolve")
+@numpy_function("convolve", computes=True)
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """Record ``np.convolve``."""
     x, y = array(a), array(v)
@@ -138,7 +138,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     return _correlated(x, shaping.flip(y), mode, "np.convolve")
 
 
-@numpy_function("correlate")
+@numpy_function("correlate", computes=True)
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """Record ``np.correlate``."""
     x, y = array(a), array(v)
@@ -226,7 +226,7 @@ def _of_parts(terms: _Terms, count: Size) -> Value:
     return functools.reduce(operator.add, parts)
 
 
-@numpy_function("sinc", masked="elementwise")
+@numpy_function("sinc", masked="elementwise", computes=True)
 def sinc(x: Any) -> Any:
     """Record ``np.sinc``: ``sin(pi x) / (pi x)``, near zero by its series for all derivatives."""
     given = as_float(x)

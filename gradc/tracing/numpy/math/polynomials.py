@@ -41,7 +41,7 @@ numpy_function("polyadd")(_combined("polyadd", "add"))
 numpy_function("polysub")(_combined("polysub", "subtract"))
 
 
-@numpy_function("polymul")
+@numpy_function("polymul", computes=True)
 def polymul(a1: Any, a2: Any) -> Any:
     """Record ``np.polymul``."""
     return convolve(numpy.atleast_1d(array(a1)), numpy.atleast_1d(array(a2)))

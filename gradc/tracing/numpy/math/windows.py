@@ -11,7 +11,7 @@ from gradc.tracing.building.floats import as_float, record_floats
 from gradc.tracing.registry.numpy_function import numpy_function
 
 
-@numpy_function("i0", masked="elementwise")
+@numpy_function("i0", masked="elementwise", computes=True)
 def i0(x: Any) -> Any:
     """Record ``np.i0``, the modified Bessel function of order 0."""
     return record_floats("bessel_i", (0.0, x))

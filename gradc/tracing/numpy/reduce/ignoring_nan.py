@@ -35,11 +35,11 @@ def _total(function: AnyFunction, unit: int) -> AnyFunction:
     return record
 
 
-numpy_function("nansum", out=3)(_total(reductions.sum, 0))
-numpy_function("nanprod", out=3)(_total(reductions.prod, 1))
+numpy_function("nansum", out=3, computes=True)(_total(reductions.sum, 0))
+numpy_function("nanprod", out=3, computes=True)(_total(reductions.prod, 1))
 
 
-@numpy_function("nanmean", out=3)
+@numpy_function("nanmean", out=3, computes=True)
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Record ``np.nanmean``."""
     x, present = without_nan(a, 0)
@@ -49,7 +49,7 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False)
     return total / array(numpy.sum(present, axis=axis, keepdims=keepdims)).astype(total.dtype)
 
 
-@numpy_function("nanvar", out=3)
+@numpy_function("nanvar", out=3, computes=True)
 def nanvar(
     a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False
 ) -> Any:
@@ -62,7 +62,7 @@ def nanvar(
     return numpy.where(numpy.greater(count, ddof), found, found.dtype.type(NAN))
 
 
-@numpy_function("nanstd", out=3)
+@numpy_function("nanstd", out=3, computes=True)
 def nanstd(
     a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False
 ) -> Any:

@@ -71,8 +71,8 @@ def _total(unit: int, reduce: Reduce, join: Callable[[Any, Any], Any]) -> AnyFun
     return record
 
 
-sum = numpy_function("sum", out=3)(_total(0, build.reduce_sum, operator.add))
-prod = numpy_function("prod", out=3)(_total(1, build.reduce_prod, operator.mul))
+sum = numpy_function("sum", out=3, computes=True)(_total(0, build.reduce_sum, operator.add))
+prod = numpy_function("prod", out=3, computes=True)(_total(1, build.reduce_prod, operator.mul))
 
 
 def _truth(unit: int, reduce: Reduce) -> AnyFunction:
@@ -134,7 +134,7 @@ def _floating(x: Any, dtype: Any) -> DType:
     return wanted if wanted.is_float else DType.F64
 
 
-@numpy_function("mean", out=3)
+@numpy_function("mean", out=3, computes=True)
 def mean(
     a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, where: Any = True
 ) -> Any:
@@ -162,7 +162,7 @@ def _counted(x: Any, where: Any, axis: Any, keepdims: bool, dtype: Any) -> Any:
 _mean = mean
 
 
-@numpy_function("var", out=3)
+@numpy_function("var", out=3, computes=True)
 def var(
     a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False,
     where: Any = True, mean: Any = None, correction: Any = None,
@@ -191,7 +191,7 @@ def var(
     return reduced(x, axis, keepdims, spread)
 
 
-@numpy_function("std", out=3)
+@numpy_function("std", out=3, computes=True)
 def std(
     a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: bool = False,
     where: Any = True, mean: Any = None, correction: Any = None,

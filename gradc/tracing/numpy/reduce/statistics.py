@@ -18,7 +18,7 @@ from gradc.tracing.registry.numpy_function import numpy_function
 from gradc_ir import build
 
 
-@numpy_function("average")
+@numpy_function("average", computes=True)
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False
 ) -> Any:
@@ -56,7 +56,7 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return reductions.sum(numpy.not_equal(a, 0), axis, None, keepdims)
 
 
-@numpy_function("cov")
+@numpy_function("cov", computes=True)
 def cov(
     m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None,
     fweights: Any = None, aweights: Any = None, dtype: Any = None,
@@ -93,7 +93,7 @@ def _variables(x: Any, rowvar: bool) -> Any:
     return x if rowvar else shaping.transpose(x)
 
 
-@numpy_function("corrcoef")
+@numpy_function("corrcoef", computes=True)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
     """Record ``np.corrcoef``: covariances divided by both spreads, clipped to [-1, 1]."""
     found = cov(x, y, rowvar, dtype=dtype)

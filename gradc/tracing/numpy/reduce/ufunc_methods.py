@@ -162,11 +162,11 @@ REDUCTIONS: dict[str, AnyFunction] = {
     "logical_or": reductions.any_,
 }
 for _name, _function in REDUCTIONS.items():
-    numpy_function(f"{_name}.reduce")(_with_op(_function))
+    numpy_function(f"{_name}.reduce", computes=True)(_with_op(_function))
     numpy_function(f"{_name}.reduceat")(_reducer_at(_name))
-numpy_function("logaddexp.reduce")(_log_sum)
+numpy_function("logaddexp.reduce", computes=True)(_log_sum)
 for _name in (*ASSOCIATIVE, *IN_ORDER):
-    numpy_function(f"{_name}.reduce")(_reducer(_name))
+    numpy_function(f"{_name}.reduce", computes=True)(_reducer(_name))
 for _name in ("fmax", "fmin", "logaddexp"):
     numpy_function(f"{_name}.reduceat")(_reducer_at(_name))
 for _name in (*REDUCTIONS, "logaddexp", *ASSOCIATIVE, *IN_ORDER):

@@ -273,7 +273,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     x = written(a, "np.fill_diagonal")
     if x.ndim < 2:
         raise shape_error("np.fill_diagonal needs a matrix")
-    if len(set(x.shape)) == 1:
+    if len(set(x.type.shape)) == 1:
         count = x.shape[0]
         places = (numpy.arange(count),) * x.ndim
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from gradc.tracing.building.axes import along, with_size
 from gradc.tracing.building.by_name import array, known, number, numpy, refuse
 from gradc.tracing.core.source import shape_error
+from gradc.tracing.core.symbolic_size import has_at_least
 from gradc.tracing.numpy.shape import shaping
 from gradc.tracing.registry.numpy_function import numpy_function
 
@@ -37,11 +39,47 @@ def pad(
         )
     for axis, width in enumerate(widths):
         if any(width):
+            parts = _beside(x, axis, width, mode)
+            if parts is not None:
+                x = shaping.concatenate([*parts[0], x, *parts[1]], axis)
+                continue
             size = number(x.shape[axis], f"np.pad with mode={mode!r}")
             if not size:
                 raise shape_error(f"np.pad: mode={mode!r} of an empty axis")
             x = x[along(axis, np.pad(np.arange(size), width, mode))]  # type: ignore[call-overload]
     return shaping.copied(x, "C")
+
+
+# Between so many elements of an axis of unknown size and its end none is twice, one by one.
+_MOST_ONE_BY_ONE = 16
+
+
+def _beside(x: Any, axis: int, width: tuple[int, int], mode: str) -> Any:
+    """Return what stands before an array, and behind it; None where its elements come twice.
+
+    These are elements one by one, so that it is as many for every size of the axis.
+    """
+    size = x.shape[axis]
+    if isinstance(size, int) or max(width) > _MOST_ONE_BY_ONE:
+        return None
+    if not has_at_least(size, 1 if mode == "edge" else max(width) + (mode == "reflect")):
+        return None
+    before: Sequence[int]
+    after: Sequence[int]
+    low, high = (range(count) for count in width)
+    match mode:
+        case "edge":
+            before, after = [0 for _ in low], [-1 for _ in high]
+        case "reflect":
+            before, after = [i + 1 for i in low[::-1]], [-i - 2 for i in high]
+        case "symmetric":
+            before, after = [*low[::-1]], [-i - 1 for i in high]
+        case _:
+            before, after = [-i - 1 for i in low[::-1]], [*high]
+    return tuple(
+        [shaping.expand_dims(x[along(axis, place)], axis) for place in places]
+        for places in (before, after)
+    )
 
 
 def _surrounded(x: Any, axis: int, widths: tuple[int, int], values: Any) -> Any:

@@ -9,9 +9,11 @@ import numpy as np
 
 from gradc.tracing.building.axes import along, axes_of, each, position, positions, with_size
 from gradc.tracing.building.by_name import array, known, number, numpy
+from gradc.tracing.core import source
+from gradc.tracing.core.signals import NeedsConcreteSize
 from gradc.tracing.core.source import shape_error
 from gradc.tracing.core.state import running
-from gradc.tracing.core.symbolic_size import is_integer
+from gradc.tracing.core.symbolic_size import as_size, has_at_least, is_integer
 from gradc.tracing.core.table import AnyFunction
 from gradc.tracing.core.tracer import Tracer, make, read
 from gradc.tracing.numpy.shape import shaping
@@ -243,8 +245,10 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         if not isinstance(size, int):
             length = size // sections
             cuts = [length * i for i in range(1, sections)]
-            if isinstance(rest, int):
-                return array_split(x, cuts, axis)
+            if not isinstance(rest, int):
+                cure = f"a multiple there: f64[{sections} * k]"
+                raise NeedsConcreteSize(as_size(size), "np.split", source.location(), cure)
+            return array_split(x, cuts, axis)
     return array_split(x, indices_or_sections, axis)
 
 
@@ -279,6 +283,10 @@ def append(arr: Any, values: Any, axis: Any = None) -> Any:
 def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     """Record ``np.delete`` at known indices."""
     x, axis = shaping.flat_without_axis(arr, axis)
+    place = _place_in(x.shape[axis], obj)
+    if place is not None:
+        parts = [x[along(axis, slice(place))], x[along(axis, slice(place + 1, None))]]
+        return shaping.concatenate(parts, axis)
     size = number(x.shape[axis], "np.delete")
     where = obj if isinstance(obj, slice) else known(obj, "np.delete")
     if not isinstance(where, slice) and where.size == 0:
@@ -294,6 +302,12 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """Record ``np.insert`` at known indices."""
     x, axis = shaping.flat_without_axis(arr, axis)
     new: Any = shaping.widened(values, x.ndim)
+    place = _place_in(x.shape[axis], obj, is_between=True)
+    if place is not None:
+        new = shaping.moveaxis(new, 0, axis).astype(x.dtype)
+        part = shaping.broadcast_to(new, with_size(x.shape, axis, new.shape[axis]))
+        around = x[along(axis, slice(place))], x[along(axis, slice(place, None))]
+        return shaping.concatenate([around[0], part, around[1]], axis)
     size = number(x.shape[axis], "np.insert")
     where = np.arange(size)[obj] if isinstance(obj, slice) else known(obj, "np.insert")
     if where.size == 1 and where.dtype != np.bool_:
@@ -308,6 +322,19 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     part = shaping.broadcast_to(new.astype(x.dtype), with_size(x.shape, axis, count))
     places = np.where(marks < 0, size - 1 - marks, marks)
     return shaping.concatenate([x, part], axis)[along(axis, places)]
+
+
+def _place_in(size: Any, obj: Any, *, is_between: bool = False) -> Any:
+    """Return the place on an axis, or between two of its places, that an integer means; or None.
+
+    None where it is no integer, or where the axis is known and it lies outside.
+    """
+    if not is_integer(obj):
+        return None
+    least = -obj if obj < 0 else obj + (not is_between)
+    if not (size >= least if isinstance(size, int) else has_at_least(size, least)):
+        return None
+    return size + obj if obj < 0 else obj
 
 
 @numpy_function("resize")

@@ -99,7 +99,8 @@ def _filled(x: Tracer, wanted: tuple[Size, ...]) -> tuple[Size, ...]:
             raise _reshape_error(x, wanted)
         rest = sizes.floor_quotient(x.type.count, others)
         if rest * others != x.type.count:
-            raise NeedsConcreteSize(x.type.count, "reshape with -1", user.location())
+            cure = f"a multiple there: f64[{others} * k]"
+            raise NeedsConcreteSize(x.type.count, "reshape with -1", user.location(), cure)
     return tuple(rest if size == -1 else size for size in wanted)
 
 
