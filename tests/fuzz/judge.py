@@ -52,6 +52,9 @@ _QUOTIENT = re.compile(r"/|reciprocal|\*\*|log|arctan2|sinc")
 # Products of these are added without rounding, so where NumPy's overflow on the way they need not;
 # and in another order, so where NumPy's infinity of the data comes first, an overflow may.
 _PRODUCTS = re.compile(r"@|dot|inner|einsum|trace|var|std|norm|sum|mean")
+# Elements that are surely zero count for nothing in products, unless stable=False leaves them in:
+# what is no number beside them is then of no matter.
+_PLACED = re.compile(r"diag|tril|triu|tri\(|eye|identity|zeros|kron|pad")
 # A norm never overflows on its way, stable rules or none, where NumPy's squares do.
 # NumPy's arrays take the root, its numbers the power, which differ at -0 and -inf.
 _ROOT = re.compile(r"(\w+) \*\* 0\.5\b")
@@ -272,7 +275,15 @@ class Result:
             lost = self._of_nan() & ~np.isnan(mine) & ~sure
             right &= ~lost
             known |= lost
+            right |= self._is_beside_zeros() & ~np.isnan(mine) & np.isnan(theirs)
         return right, known
+
+    def _is_beside_zeros(self) -> Array:
+        """Return where there is no number if products of zeros by their place are left in."""
+        if not (_PLACED.search(self._alone) and _PRODUCTS.search(self._alone)):
+            return np.zeros(self.mine.shape, bool)
+        with_zeros = gradc.compile(function_of(self._alone), stable=False)
+        return np.isnan(np.asarray(quietly(with_zeros, self.point)[0]))
 
     @cached_property
     def _exact(self) -> Array | None:

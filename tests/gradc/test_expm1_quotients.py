@@ -89,3 +89,16 @@ def test_logarithms_of_growing_factors(x: float) -> None:
     want = u + m.log(1.5) + m.log1p(2 * m.exp(-u))
     np.testing.assert_allclose(value, float(want), rtol=1e-12)
     np.testing.assert_allclose(slope, float(1 / (1 + 2 * m.exp(-u))), rtol=1e-12)
+
+
+def test_one_over_a_sum_of_cotangents_has_slopes_at_subnormal_operands() -> None:
+    """They are those of x * y / (x + y), whose square is over the range there."""
+
+    def fn(x, y):
+        return np.sum(np.expm1(x) * np.expm1(y) / np.expm1(x + y))
+
+    x, y = np.array([[5e-324, 1e-323], [-1e-310, 4e-310], [1e-320, 3.0], [1e-200, -3e-200]]).T
+    by_x, by_y = gradc.grad(fn, (0, 1))(x, y)
+    near = 1 / (1 + x[2] / 2 / np.tanh(1.5))
+    np.testing.assert_allclose(by_x, [4 / 9, 16 / 9, near, 9 / 4], rtol=1e-14)
+    np.testing.assert_allclose(by_y, [1 / 9, 1 / 9, 0.0, 1 / 4], rtol=1e-14)

@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gradc_codegen.abi import Signature, Status
-from gradc_codegen.lower.bundles import Bundles, Widths
+from gradc_codegen.lower.bundles import Bundles
 from gradc_codegen.lower.elements import Elements
 from gradc_codegen.lower.lowering import MOST_INLINED, RUNNER, Body, Bounds
 from gradc_codegen.lower.outputs import Outputs
 from gradc_codegen.lower.prologue import (
     checks_of,
+    handing_on,
     own_place,
     symbols_of,
     write_own_bytes,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from gradc_codegen.lower.loops.masked_sums import MaskedSums
     from gradc_codegen.lower.parts import Parts
     from gradc_codegen.lower.reducing.running import Running
+    from gradc_codegen.schedule.versions.long_rows import LongRows
 
 
 def lower(function: Function, name: str, blas: bool = False, machine: Machine = ANY_MACHINE) -> str:
@@ -53,27 +55,33 @@ def lower(function: Function, name: str, blas: bool = False, machine: Machine = 
 
     The signature is that of :class:`gradc_codegen.abi.Signature`. The kernel returns a
     :class:`gradc_codegen.abi.Status`; after any but OK its outputs must not be used.
-    With ``blas`` contractions that are bound by arithmetic go to BLAS; without it the results are
-    those of the language, to the bit. What is written depends on the ``machine`` a little, its
-    results do not.
+    With ``blas`` contractions that are bound by arithmetic go to BLAS, whose bits are its own.
     """
     return lower_nest(schedule(function, blas), name, machine)
 
 
 def lower_nest(
-    nest: LoopNest, name: str, machine: Machine = ANY_MACHINE, has_runner: bool = False
+    nest: LoopNest,
+    name: str,
+    machine: Machine = ANY_MACHINE,
+    has_runner: bool = False,
+    long: LongRows | None = None,
 ) -> str:
     """Return LLVM text of a module for a loop nest, as :func:`lower` does for a function.
 
-    ``has_runner``: whether the kernel is told, by one argument more, what runs its tasks.
+    ``has_runner``: whether one argument more tells what runs tasks; ``long``: a nest for long rows.
     """
-    signature = Signature.of(nest.function)
-    module = Module(name, machine, has_runner)
-    made = plan(nest)
-    FunctionLowering(module, name, nest, made, signature, symbols_of(nest)).main()
-    write_worksize(module, nest, made, signature)
+    signature, symbols = Signature.of(nest.function), symbols_of(nest)
+    module, plans, first = Module(name, machine, has_runner), [plan(nest)], []
+    if long is not None:
+        other = f"{name}.long"
+        first = handing_on(symbols[long.size], long.least, signature, other)
+        plans.append(plan(long.nest))
+        FunctionLowering(module, other, long.nest, plans[1], signature, symbols).main("internal ")
+    FunctionLowering(module, name, nest, plans[0], signature, symbols).main("", first)
+    write_worksize(module, nest, plans, signature)
     if has_runner:
-        write_own_bytes(module, nest, made, signature)
+        write_own_bytes(module, nest, plans[0], signature)
     return str(module)
 
 
@@ -116,10 +124,8 @@ class FunctionLowering:
         self.rows = RowStores(self.writer)
         self._refusals: dict[Status, str] = {}
         self._bodies: dict[tuple[Node, int], Body] = {}
-        widths = Widths(nest.statements, module.machine.vector_bytes)
-        self._bundles = Bundles(self.elements, widths)
-        self._in_rest = False
-        self.fails = False
+        self._bundles = Bundles(self.elements, nest.statements)
+        self._in_rest = self.fails = False
 
     # what straight code does without is loaded by the first function that has some
 
@@ -141,16 +147,17 @@ class FunctionLowering:
 
         return Parts(self, self._plan, self._begin_part)
 
-    def main(self) -> None:
-        """Write the kernel: checks, the aligned arena, the nest."""
+    def main(self, linkage: str = "", first: Sequence[str] = ()) -> None:
+        """Write the kernel: what comes first, checks, the aligned arena, the nest."""
         writer = self.writer
-        writer.checks = checks_of(writer, self._nest, self._plan)
+        writer.checks = [*first, *checks_of(writer, self._nest, self._plan)]
         self.elements.own = own_place(writer, self._plan, self.elements.arena)
         self.body_of(self._nest.body)
         self._finish()
         parameters = ", ".join([self._signature.llvm_parameters, *self.runner])
-        head = f"define i32 @{self._name}({parameters})"
-        self._module.functions.append(writer.text(head))
+        self._module.functions.append(
+            writer.text(f"define {linkage}i32 @{self._name}({parameters})")
+        )
 
     # -- bodies of loops and branches --------------------------------------------------------------
 
@@ -315,8 +322,7 @@ class FunctionLowering:
         if not statement.dims and statement.kind is StatementKind.MAP and _is_plain(node):
             elements = self.elements
             known = elements.registers
-            bundle = self._bundles.write(statement)
-            if bundle is not None:
+            if (bundle := self._bundles.write(statement)) is not None:
                 for member, register in bundle.items():
                     self._finished(member, register, [])
                 return

@@ -11,6 +11,7 @@ from gradc.rules.engine import INF, procedure, stable
 from gradc_ir import build
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
+from gradc_ir.core.types import DType
 from gradc_ir.interpreter.composed import horner, tiny
 
 # Up to here seven terms of a series are enough for a second derivative.
@@ -179,16 +180,31 @@ def _sum_over_both(entire: Product, like: Value) -> tuple[Product, tuple[Value, 
 
 
 def _over_coth_sum(x: Value, y: Value, t: Value) -> Value:
-    """Return one over the function; where that has its pole at 0, by the one term that has none."""
+    """Return one over the function; beside its pole at 0 by terms that have none.
+
+    There its square, which the slopes are divided by, is over the range.
+    """
     made = build.coth_sum(x, y, t)
     is_first = build.lt(build.abs(x), build.abs(y))
     low, high = build.select(is_first, x, y), build.select(is_first, y, x)
+    is_single = made.type.dtype is DType.F32
+    little = 2.0**-60 if is_single else 2.0**-500
+
+    def is_little(operand: Value) -> Value:
+        near = build.lt(build.abs(operand * t), 2.0**-60)
+        return build.logical_and(build.lt(build.abs(operand), little), near)
+
+    are_little = is_little(high)
     # beside what is next to nothing, too, it is none of them alone
-    at_pole = build.logical_and(
-        build.eq(build.abs(made), INF), build.lt(tiny(made), build.abs(high))
-    )
+    at_pole = build.logical_or(is_little(low), build.eq(build.abs(made), INF))
+    at_pole = build.logical_and(at_pole, build.lt(tiny(made), build.abs(high)))
     other = 0.5 * t / build.tanh(0.5 * t * high)
-    return build.select(at_pole, low / (low * other + 1.0), 1.0 / made)
+    beside = build.select(at_pole, low / (low * other + 1.0), 1.0 / made)
+    # of two of them it is x * y / (x + y), in the middle of the range
+    scale = 2.0**100 if is_single else 2.0**600
+    p, q = x * scale, y * scale
+    are_little = build.logical_and(are_little, build.ne(x + y, 0))
+    return build.select(are_little, p * q / (p + q) * (1 / scale), beside)
 
 
 RULES = [expm1_of_sum_over_both, expm1_over_argument, expm1_over_expm1]
