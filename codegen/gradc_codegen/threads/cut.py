@@ -2,8 +2,8 @@
 
 The lines read ``%size``, ``%unit``, ``%whole``, ``%work``, ``%wished``, how many tasks there are
 at most, and ``%abreast``, how many run at once. A task begins at a multiple of a unit, and best at
-one of ``%whole``: for as many of these as all who run have the same number of, tasks are whole; if
-that is none, a task less than the share of one of them is the first. The rest is cut smaller.
+one of ``%whole``: for as many of these as all who run have the same number of, tasks are whole. Of
+the rest a task has a little less than the share of one of them, and what is left is cut smaller.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ WORTH = f"""\
   %cut = and i1 %is.worth, %several.tasks"""
 
 # Into ``%wholes`` how many tasks have ``%many`` iterations each, into ``%behind.wholes`` where the
-# rest begins, of which tasks have ``%each``; into ``%count`` how many tasks there are in all.
+# rest begins, into ``%front`` how many of it one task has, nearly a share, if any, of the others
+# tasks have ``%each``; into ``%count`` how many tasks there are in all.
 EACH = """\
   %all.wholes = udiv i64 %size, %whole
   %wholes.each = udiv i64 %all.wholes, %tasks
@@ -41,45 +42,57 @@ EACH = """\
   %some.seats = select i1 %is.finer, i64 %spare, i64 0
   %some.wholes = call i64 @llvm.umin.i64(i64 %fit, i64 %some.seats)
   %turns = udiv i64 %some.wholes, %abreast
-  %all.turns = mul i64 %turns, %abreast
-  %eighths = mul i64 %abreast, 8
-  %front.eighths = mul i64 %units, 7
-  %front.units = udiv i64 %front.eighths, %eighths
-  %front = mul i64 %front.units, %unit
-  %may.front = call i64 @llvm.umin.i64(i64 %front.units, i64 %some.seats)
-  %front.count = call i64 @llvm.umin.i64(i64 %may.front, i64 1)
-  %is.none = icmp eq i64 %turns, 0
-  %wholes = select i1 %is.none, i64 %front.count, i64 %all.turns
-  %many = select i1 %is.none, i64 %front, i64 %many.whole
+  %wholes = mul i64 %turns, %abreast
+  %many = add i64 %many.whole, 0
   %behind.wholes = mul i64 %wholes, %many
   %rest = sub i64 %size, %behind.wholes
   %rest.over = add i64 %rest, %unit
   %rest.rounded = sub i64 %rest.over, 1
   %rest.units = udiv i64 %rest.rounded, %unit
-  %rest.work = mul i64 %finer, %rest
-  %rest.worth = udiv i64 %rest.work, %size
-  %seats.left = sub i64 %tasks, %wholes
-  %few.pieces = call i64 @llvm.umin.i64(i64 %seats.left, i64 %rest.units)
-  %worth.pieces = call i64 @llvm.umin.i64(i64 %few.pieces, i64 %rest.worth)
+  %eighths = mul i64 %abreast, 8
+  %front.eighths = mul i64 %rest.units, 7
+  %front.units = udiv i64 %front.eighths, %eighths
+  %front.seats = sub i64 %some.seats, %wholes
+  %may.front = call i64 @llvm.umin.i64(i64 %front.units, i64 %front.seats)
+  %is.none = icmp eq i64 %may.front, 0
+  %front.all = mul i64 %front.units, %unit
+  %front = select i1 %is.none, i64 0, i64 %front.all
+  %front.count = call i64 @llvm.umin.i64(i64 %front, i64 1)
+  %pieces.all = sub i64 %rest, %front
+  %pieces.over = add i64 %pieces.all, %unit
+  %pieces.rounded = sub i64 %pieces.over, 1
+  %pieces.units = udiv i64 %pieces.rounded, %unit
+  %pieces.work = mul i64 %finer, %pieces.all
+  %pieces.worth = udiv i64 %pieces.work, %size
+  %before = add i64 %wholes, %front.count
+  %seats.left = sub i64 %tasks, %before
+  %few.pieces = call i64 @llvm.umin.i64(i64 %seats.left, i64 %pieces.units)
+  %worth.pieces = call i64 @llvm.umin.i64(i64 %few.pieces, i64 %pieces.worth)
   %pieces = call i64 @llvm.umax.i64(i64 %worth.pieces, i64 1)
-  %up = add i64 %rest.units, %pieces
+  %up = add i64 %pieces.units, %pieces
   %up.less = sub i64 %up, 1
   %units.each = udiv i64 %up.less, %pieces
   %units.some = call i64 @llvm.umax.i64(i64 %units.each, i64 1)
   %each = mul i64 %units.some, %unit
-  %end = add i64 %rest, %each
+  %end = add i64 %pieces.all, %each
   %end.less = sub i64 %end, 1
   %count.rest = udiv i64 %end.less, %each
-  %count = add i64 %wholes, %count.rest"""
+  %count = add i64 %before, %count.rest"""
 
 # Into ``%first`` and ``%last`` the iterations of the task ``%number``.
 RANGE = """\
   %is.whole = icmp ult i64 %number, %wholes
   %first.whole = mul i64 %number, %many
+  %has.front = call i64 @llvm.umin.i64(i64 %front, i64 1)
   %number.rest = sub i64 %number, %wholes
-  %into.rest = mul i64 %number.rest, %each
-  %first.rest = add i64 %behind.wholes, %into.rest
+  %is.front = icmp ult i64 %number.rest, %has.front
+  %number.piece = sub i64 %number.rest, %has.front
+  %into.pieces = mul i64 %number.piece, %each
+  %behind.front = add i64 %behind.wholes, %front
+  %first.piece = add i64 %behind.front, %into.pieces
+  %first.rest = select i1 %is.front, i64 %behind.wholes, i64 %first.piece
+  %long.rest = select i1 %is.front, i64 %front, i64 %each
   %first = select i1 %is.whole, i64 %first.whole, i64 %first.rest
-  %long = select i1 %is.whole, i64 %many, i64 %each
+  %long = select i1 %is.whole, i64 %many, i64 %long.rest
   %behind = add i64 %first, %long
   %last = call i64 @llvm.umin.i64(i64 %behind, i64 %size)"""

@@ -4,8 +4,7 @@ A call of a kernel puts a *job* into a list: a function, a table for it, and int
 iterations are cut. Threads that wait take part in the first job that has tasks left, and so does
 the caller, in its own; it then waits for those who are still at a task of this job, and for no one
 else. So calls may come from any number of threads, and one within another: who finds no help does
-all by itself. One lock is around all of it, taken once a task, and nobody spins for longer than it
-takes to fall asleep.
+all by itself. One lock is around all of it, taken once a task, and nobody spins for long.
 
 Threads are made when a call first asks for so many, and sleep between jobs. A child after a fork
 has none and makes its own. What each needs as scratch it keeps, up to a bound.
@@ -36,9 +35,8 @@ _PARAMETERS = (
     "i64 %bytes, ptr %own"
 )
 
-# What a job is made of. ``wholes`` tasks have ``many`` iterations, the others ``each``, behind
-# ``behind.wholes``; ``count`` are all tasks, ``next`` is the next
-# one, ``failed`` the first that has failed; ``helpers`` are at it, of which there may be ``most``;
+# What a job is made of, beside how it is cut: ``count`` are all tasks, ``next`` is the next one,
+# ``failed`` the first that has failed; ``helpers`` are at it, of which there may be ``most``;
 # ``bytes`` are of scratch, ``behind`` it is another job in the list.
 _JOB = {
     "task": "ptr",
@@ -47,6 +45,7 @@ _JOB = {
     "wholes": "i64",
     "many": "i64",
     "behind.wholes": "i64",
+    "front": "i64",
     "each": "i64",
     "count": "i64",
     "next": "i64",
@@ -217,13 +216,14 @@ end:
 _TASKS = f"""
 define internal void @take_part(ptr %job, ptr %own) {{
 entry:
-{_places("task table size wholes many behind.wholes each count next failed status")}
+{_places("task table size wholes many behind.wholes front each count next failed status")}
   %task = load ptr, ptr %p.task
   %table = load ptr, ptr %p.table
   %size = load i64, ptr %p.size
   %wholes = load i64, ptr %p.wholes
   %many = load i64, ptr %p.many
   %behind.wholes = load i64, ptr %p.behind.wholes
+  %front = load i64, ptr %p.front
   %each = load i64, ptr %p.each
   br label %again
 again:
@@ -381,7 +381,7 @@ def _run() -> str:
     begun = {
         "task": "ptr %task", "table": "ptr %table", "size": "i64 %size",
         "wholes": "i64 %wholes", "many": "i64 %many", "behind.wholes": "i64 %behind.wholes",
-        "each": "i64 %each",
+        "front": "i64 %front", "each": "i64 %each",
         "count": "i64 %count", "next": "i64 0", "helpers": "i64 0", "most": "i64 %most",
         "failed": "i64 -1", "bytes": "i64 %bytes", "status": "i32 0",
     }  # fmt: skip

@@ -19,7 +19,7 @@ RUNNER_TYPE = "{ ptr, ptr, i64, ptr, i64 }"
 LINE = 64
 
 # a task's function and its table, the size of the loop, how it is cut, scratch as above
-_JOB = "{ ptr, ptr, i64, i64, i64, i64, i64, ptr, i64 }"
+_JOB = "{ ptr, ptr, i64, i64, i64, i64, i64, i64, ptr, i64 }"
 
 
 def share_text(module: Module) -> str:
@@ -27,7 +27,7 @@ def share_text(module: Module) -> str:
     module.declare("declare i64 @llvm.umin.i64(i64, i64)")
     module.declare("declare i64 @llvm.umax.i64(i64, i64)")
     given = "ptr %task, ptr %table, i64 %size, i64 %unit, i64 %whole, i64 %work, ptr %own"
-    cut = ("wholes", "many", "behind.wholes", "each")
+    cut = ("wholes", "many", "behind.wholes", "front", "each")
     filled = (
         *("ptr %task", "ptr %table", "i64 %size"),
         *(f"i64 %{name}" for name in cut),

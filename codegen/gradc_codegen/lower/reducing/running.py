@@ -132,7 +132,7 @@ class Running:
         """Write the state's start; the total of no elements is a positive zero."""
         writer = self.elements.writer
         if self.grouped and self.state.along == reduction.GROUP and mask_of(self.statement):
-            self.skipped = Skipped(writer)
+            self.skipped = Skipped(writer, self.cells.is_fresh)
         if self.cells.is_apart:
             return
         start = identity(self.statement)

@@ -16,17 +16,26 @@ class Skipped:
     Parameters
     ----------
     writer: where instructions go.
+    is_fresh: where each group is begun as a chunk, as in tasks, whether nothing is there that it
+        joins; what is known of that is kept from group to group.
     """
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: Writer, is_fresh: str | None = None) -> None:
         self._writer = writer
-        self._is_first = writer.stack.take("i1")
-        self._may_be_negative = writer.stack.take("i1")
+        self._is_fresh = is_fresh
+        take = writer.stack.take if is_fresh is None else writer.stack.own
+        self._is_first = take("i1")
+        self._may_be_negative = take("i1")
 
     def begin_chunk(self) -> None:
         """Write that no group has joined yet."""
-        self._writer.do(f"store i1 true, ptr {self._is_first}")
-        self._writer.do(f"store i1 false, ptr {self._may_be_negative}")
+        is_first, may_be = "true", "false"
+        if self._is_fresh is not None:
+            is_first = self._is_fresh
+            before = self._may_be_negative_now
+            may_be = self._writer.emit(f"select i1 {is_first}, i1 false, i1 {before}")
+        self._writer.do(f"store i1 {is_first}, ptr {self._is_first}")
+        self._writer.do(f"store i1 {may_be}, ptr {self._may_be_negative}")
 
     def join_group(self) -> None:
         """Write that a group has joined."""
@@ -34,6 +43,8 @@ class Skipped:
 
     def release(self) -> None:
         """Give back the stack."""
+        if self._is_fresh is not None:
+            return
         self._writer.stack.release(self._is_first)
         self._writer.stack.release(self._may_be_negative)
 
