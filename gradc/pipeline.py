@@ -31,16 +31,10 @@ from gradc_ir.errors import DTypeError, ShapeError
 from gradc_ir.graphs.subgraph import chosen_results, drop_results, joined_results
 from gradc_ir.interpreter import as_compiled
 from gradc_ir.known.products import ComputeProducts
-from gradc_ir.passes import (
-    Canonicalize,
-    HoistInvariants,
-    NarrowAxes,
-    RecoverFinite,
-    RelayoutInvariants,
-    RemoveDeadNodes,
-    SimplifyControl,
-    UnboundExponents,
-)
+from gradc_ir.passes import on_need
+from gradc_ir.passes.canonicalize import Canonicalize
+from gradc_ir.passes.recover import RecoverFinite
+from gradc_ir.passes.unbound import UnboundExponents
 from gradc_ir.pipeline import Pass, Pipeline, Watch
 from gradc_ir.telling.phases import DERIVATIVE, RULES, phase
 from gradc_ir.verify import verify
@@ -72,7 +66,7 @@ def after(options: Options) -> Pipeline:
         formulas = (RecoverFinite(), UnboundExponents()) if options.stable else ()
         # what a known size tells comes last, or the bits of a call would not be those of symbols
         ones = Simplify(of_known_sizes(), "fold-ones", "take what is reduced over axes of size 1")
-        last = (DistributeLoops(), LeaveOutLoops(), RelayoutInvariants(), *formulas, ones)
+        last = (DistributeLoops(), LeaveOutLoops(), on_need("RelayoutInvariants"), *formulas, ones)
         last += (TakeApart(options.stable), ComputeProducts())
     return Pipeline("after", (*_derivative_passes(options), *last), phase=RULES)
 
@@ -103,18 +97,19 @@ def _simplify(options: Options, more: tuple[Pass, ...] = ()) -> tuple[Pass, ...]
     Equal nodes are merged and dead ones dropped by every pass, because each builds its result anew
     from the results back; only loops and branches must be told what they hold in vain.
     """
+    simplify_control = on_need("SimplifyControl")
     return (
         # constants go into bodies before folding, which may decide a branch
-        SimplifyControl(),
+        simplify_control,
         Canonicalize(),
-        SimplifyControl(),
+        simplify_control,
         _rules(options),
         *more,
         # a value that no step computes must not be found not to be finite
-        *(() if options.debug_nans else (NarrowAxes(), HoistInvariants())),
+        *(() if options.debug_nans else (on_need("NarrowAxes"), on_need("HoistInvariants"))),
         # a loop may be left of which each step hands on the same
-        SimplifyControl(),
-        RemoveDeadNodes(),
+        simplify_control,
+        on_need("RemoveDeadNodes"),
     )
 
 

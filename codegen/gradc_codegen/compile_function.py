@@ -28,6 +28,7 @@ from gradc_ir.telling.phases import DISK, LLVM, SCHEDULE, phase
 
 if TYPE_CHECKING:
     from gradc_codegen.nest.loop_nest import LoopNest
+    from gradc_codegen.schedule.versions.long_rows import LongRows
     from gradc_codegen.threads.divide import Division
 
 _NAME = "gradc_kernel"
@@ -161,9 +162,21 @@ class Compilation:
         from gradc_codegen.schedule.straight.registers import machine_for
 
         machine = machine_of(target(self.cpu, self.triple), self.splits, self.is_small)
-        text = lower_nest(self.nest, self.name, machine, self.has_runner)
+        text = lower_nest(self.nest, self.name, machine, self.has_runner, self.long_rows)
         used = machine_for(self.nest, machine, text)
-        return text if used is machine else lower_nest(self.nest, self.name, used, self.has_runner)
+        if used is machine:
+            return text
+        return lower_nest(self.nest, self.name, used, self.has_runner, self.long_rows)
+
+    @cached_property
+    def long_rows(self) -> LongRows | None:
+        """The nest for long rows, where they have one of their own."""
+        if self.is_small or self._has_tasks:
+            return None
+        from gradc_codegen.schedule.passes.flat import flat
+        from gradc_codegen.schedule.versions.long_rows import for_long_rows
+
+        return for_long_rows(flat(self.function), self.nest, self.blas)
 
     @property
     def assembly(self) -> str:

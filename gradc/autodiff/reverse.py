@@ -221,7 +221,7 @@ class _Reverse:
                     builder.replace(value, lines)
                 self.new.update(zip(node.results, made, strict=True))
             else:
-                builder.copy(node, self.new, lines)
+                builder.copy(node, self.new, lines, as_it_is=True)
 
     def run_backward(self, builder: Builder) -> None:
         """Pull the cotangents of the results back to the parameters."""

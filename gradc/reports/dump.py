@@ -52,7 +52,7 @@ def dump(
     cpu_ = None if triple is not None and cpu == "native" else cpu
     made = Compilation(final, final.name, request.options.blas, cpu_, triple)
     if stage == "loops":
-        return str(made.nest)
+        return "\n".join(map(str, filter(None, (made.nest, made.long_rows))))
     return made.llvm if stage == "llvm" else made.assembly
 
 

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from gradc.rules.engine import INF, POSITIVE, fast, rule
+from gradc.rules.algebra.parts import operands_of
+from gradc.rules.engine import INF, POSITIVE, fast, procedure, rule
+from gradc_ir import build
+from gradc_ir.core.graph import Value
+from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.matching.pattern import Match
+from gradc_ir.ops.linalg import print_spec
 
 
 def _is_usable_divisor(m: Match) -> bool:
@@ -11,7 +16,49 @@ def _is_usable_divisor(m: Match) -> bool:
     return number is not None and number != 0 and 0 < abs(1 / number) < INF
 
 
+_LABELS = "ijklmnopqrstuvwxyz"
+
+
+@procedure(
+    "sum-of-products",
+    "reduce_sum(mul(?x, ?y)) => contract(?x, ?y)",
+    fast,
+    "a product joins the sum by one instruction, which rounds once, and factors stay as small as "
+    "they are",
+    on="reduce_sum: mul",
+)
+def sum_of_products(value: Value) -> Value | None:
+    """Turn a sum of products along axes into a contraction."""
+    axes = value.node.attributes["axes"]
+    factors = operands_of(value.operands[0], "mul")
+    if factors is None or value.operands[0].type.rank > len(_LABELS):
+        return None
+    if any(scalar_constant(factor) is not None for factor in factors):
+        return None
+    labels = _LABELS[: value.operands[0].type.rank]
+    summed = "".join(labels[axis] for axis in axes)
+    result = "".join(label for label in labels if label not in summed)
+    x, left = _narrowest(factors[0], labels, summed)
+    y, right = _narrowest(factors[1], labels, summed)
+    if not set(result) <= {*left, *right}:
+        y, right = factors[1], labels
+    return build.contract(x, y, print_spec(left, right, result))
+
+
+def _narrowest(factor: Value, labels: str, summed: str) -> tuple[Value, str]:
+    """Return what a factor is spread from, and the labels of its axes, all summed ones among them.
+
+    A factor that does not have these is returned as it is.
+    """
+    if factor.op.name == "broadcast":
+        own = "".join(labels[axis] for axis in factor.node.attributes["axes"])
+        if set(summed) <= set(own):
+            return factor.operands[0], own
+    return factor, labels
+
+
 RULES = [
+    sum_of_products,
     rule("add-zero", "add(?x, 0) => ?x", fast, "turns -0.0 + 0 into -0.0"),
     rule("zero-minus", "sub(0, ?x) => neg(?x)", fast, "turns 0 - 0 into -0.0"),
     rule("mul-zero", "mul(?x, 0) => 0", fast, "drops the nan of inf * 0 and nan * 0"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Protocol, TypeAlias
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Protocol, TypeAlias
 
 from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function
@@ -34,6 +36,44 @@ class Pass(Protocol):
 @dataclass(frozen=True)
 class PlainPass:
     """The base of passes without fields, whose methods are made once and not for each class."""
+
+
+@dataclass(frozen=True)
+class OnNeed:
+    """A pass whose module is loaded with the first function that it may change.
+
+    Parameters
+    ----------
+    module: where its class is.
+    kind: what the class is called.
+    may_change: whether a function has something for it; where this says no, the pass would say so.
+    given: what the class is called with.
+    """
+
+    module: str
+    kind: str
+    may_change: Callable[[Function], bool]
+    given: tuple[Any, ...] = ()
+
+    @cached_property
+    def loaded(self) -> Pass:
+        """The pass itself."""
+        made: Pass = getattr(import_module(self.module), self.kind)(*self.given)
+        return made
+
+    @property
+    def name(self) -> str:
+        """How the command line calls it."""
+        return self.loaded.name
+
+    @property
+    def summary(self) -> str:
+        """What it does, in one line."""
+        return self.loaded.summary
+
+    def __call__(self, function: Function) -> Function:
+        """Return the function after this step."""
+        return self.loaded(function) if self.may_change(function) else function
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,15 @@ class Part:
 
 @pytest.fixture(autouse=True)
 def begun(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Begin with nothing unseen, and with nothing frozen, as a process of users' does."""
+    """Begin with nothing unseen, with nothing frozen, and look often, as users' processes do."""
     monkeypatch.setattr(collector, "_unseen", 0)
     monkeypatch.setattr(collector, "_taken", 0)
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
     gc.unfreeze()
     yield
     gc.freeze()
+    gc.set_threshold(*before)
 
 
 def test_what_is_made_meanwhile_is_old_and_is_collected_later() -> None:

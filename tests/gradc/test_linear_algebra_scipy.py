@@ -151,7 +151,9 @@ LONG = {
     "lstsq, wide",
     "lstsq of columns",
     "solve_discrete_lyapunov",
+    "expm",
     "expm of none",
+    "solve_continuous_lyapunov",
     "orthogonal_procrustes",
     "polar, left",
 }

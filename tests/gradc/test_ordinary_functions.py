@@ -42,6 +42,10 @@ LONG = {
     "beam_deflection",
     "pipe_network_heads",
     "heat_exchanger",
+    "binomial_american_put",
+    "goertzel_power",
+    "perona_malik",
+    "gillespie_mean_field",
 }
 
 

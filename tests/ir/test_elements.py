@@ -223,6 +223,18 @@ def test_large_arrays_stay() -> None:
     assert TakeApart()(function) is function
 
 
+@pytest.mark.parametrize(("length", "is_apart"), [(3, True), (14, False)])
+def test_rows_as_long_as_a_vector_stay(length: int, is_apart: bool) -> None:
+    with Builder() as builder:
+        x = builder.param(0, Type(DType.F64, (length,)))
+        weights = builder.param(1, Type(DType.F64, (2 * length,)))
+        gates = build.concatenate([x, x * x], 0) * weights
+        first, second = (build.slice(gates, (at,), (length,), (1,)) for at in (0, length))
+        result = build.tanh(first) * second + x * second
+        function = builder.function("gated", [x, weights], [result])
+    assert (TakeApart()(function) is not function) == is_apart
+
+
 def test_code_of_numbers_stays() -> None:
     with Builder() as builder:
         x = builder.param(0, Type(DType.F64, ()))

@@ -9,36 +9,7 @@ from gradc_codegen.scalar.lower_scalar import lower_word
 from gradc_codegen.text.module import REGISTER, literal
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Node
-from gradc_ir.core.op import Op
 from gradc_ir.core.sizes import Size, product
-from gradc_ir.core.types import Type, Types
-from gradc_ir.errors import ShapeError
-
-
-def _infer(x: Type, *, empty: float) -> Types:
-    if not x.shape:
-        raise ShapeError(f"there are no chunks in {x}")
-    return (x.with_shape(x.shape[1:]),)
-
-
-def _join(name: str, word: str) -> Op:
-    return Op(
-        name,
-        "order",
-        1,
-        _infer,
-        None,
-        attributes=("empty",),
-        scalar=word,
-        summary="The rows of an array joined in pairs until one is left; empty if there is none.",
-    )
-
-
-# By the reductions whose chunks they join.
-JOIN_CHUNKS = {
-    "reduce_sum": _join("joined_sums", "add"),
-    "reduce_prod": _join("joined_products", "mul"),
-}
 
 
 def _scratch(node: Node) -> tuple[Size, ...]:

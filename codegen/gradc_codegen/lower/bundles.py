@@ -71,9 +71,9 @@ def _lanes_of(bundle: Sequence[Statement]) -> int:
 class Bundles:
     """What writes functions of numbers as lanes, when the first of a bundle comes."""
 
-    def __init__(self, elements: Elements, widths: Widths) -> None:
+    def __init__(self, elements: Elements, statements: Sequence[Statement]) -> None:
         self._elements = elements
-        self.widths = widths
+        self.widths = Widths(statements, elements.writer.module.machine.vector_bytes)
 
     def write(self, statement: Statement) -> dict[Statement, str] | None:
         """Write the bundle of a statement; returns the registers of its members' results.

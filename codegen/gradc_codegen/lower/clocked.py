@@ -36,7 +36,7 @@ def lower_clocked(
     lowering = _Clocked(module, name, nest, made, signature, symbols_of(nest))
     lowering.groups, lowering.clock = groups, clock
     lowering.main()
-    write_worksize(module, nest, made, signature)
+    write_worksize(module, nest, [made], signature)
     size = len(groups)
     return (
         f"{module}\n@{name}.ticks = internal global [{size} x i64] zeroinitializer\n"

@@ -3,35 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from gradc_codegen.abi import Signature, Status
-from gradc_codegen.lower.bundles import Bundles, Widths
+from gradc_codegen.lower.bundles import Bundles
 from gradc_codegen.lower.elements import Elements
-from gradc_codegen.lower.loops.interior_blocks import with_interior
-from gradc_codegen.lower.loops.masked_sums import MaskedSums
-from gradc_codegen.lower.loops.rare_loops import where_needed
-from gradc_codegen.lower.loops.register_tiles import inner_of, write_tiles
-from gradc_codegen.lower.loops.rest_in_strips import write_iterations
-from gradc_codegen.lower.loops.short_sums import undecided, write_both
-from gradc_codegen.lower.loops.tasks import write_tasks
-from gradc_codegen.lower.loops.unroll import unrolled_by, write_unrolled
-from gradc_codegen.lower.lowering import RUNNER, Body, Bounds
+from gradc_codegen.lower.lowering import MOST_INLINED, RUNNER, Body, Bounds
 from gradc_codegen.lower.outputs import Outputs
-from gradc_codegen.lower.parts import MOST_INLINED, Parts
-from gradc_codegen.lower.pieces import write_piece, write_scattered
 from gradc_codegen.lower.prologue import (
     checks_of,
+    handing_on,
     own_place,
     symbols_of,
     write_own_bytes,
     write_worksize,
 )
-from gradc_codegen.lower.reducing.groups import write_chunk, write_groups
-from gradc_codegen.lower.reducing.last_lanes import MOST_CALLED
-from gradc_codegen.lower.reducing.running import Running, narrowed
 from gradc_codegen.lower.row_stores import RowStores
-from gradc_codegen.lower.triangular_bounds import product_of
 from gradc_codegen.lower.whole_arrays import WholeArrays
 from gradc_codegen.nest.carry_storage import Way, ways
 from gradc_codegen.nest.loop_nest import (
@@ -46,7 +34,7 @@ from gradc_codegen.nest.loop_nest import (
 )
 from gradc_codegen.nest.strips import bound_by
 from gradc_codegen.scalar.lower_scalar import lower_scalar
-from gradc_codegen.schedule.lanes import functions_among, functions_in
+from gradc_codegen.schedule.lanes import functions_among
 from gradc_codegen.schedule.schedule import schedule
 from gradc_codegen.storage.buffers import plan
 from gradc_codegen.storage.storage import Plan
@@ -54,33 +42,46 @@ from gradc_codegen.text.module import ANY_MACHINE, Machine, Module
 from gradc_codegen.text.writer import Writer
 from gradc_ir.core.graph import Function, Node
 
+if TYPE_CHECKING:
+    from gradc_codegen.lower.loops.loop_lowering import LoopLowering
+    from gradc_codegen.lower.loops.masked_sums import MaskedSums
+    from gradc_codegen.lower.parts import Parts
+    from gradc_codegen.lower.reducing.running import Running
+    from gradc_codegen.schedule.versions.long_rows import LongRows
+
 
 def lower(function: Function, name: str, blas: bool = False, machine: Machine = ANY_MACHINE) -> str:
     """Return LLVM text of a module with the kernel ``@name`` and ``@name_worksize``.
 
     The signature is that of :class:`gradc_codegen.abi.Signature`. The kernel returns a
     :class:`gradc_codegen.abi.Status`; after any but OK its outputs must not be used.
-    With ``blas`` contractions that are bound by arithmetic go to BLAS; without it the results are
-    those of the language, to the bit. What is written depends on the ``machine`` a little, its
-    results do not.
+    With ``blas`` contractions that are bound by arithmetic go to BLAS, whose bits are its own.
     """
     return lower_nest(schedule(function, blas), name, machine)
 
 
 def lower_nest(
-    nest: LoopNest, name: str, machine: Machine = ANY_MACHINE, has_runner: bool = False
+    nest: LoopNest,
+    name: str,
+    machine: Machine = ANY_MACHINE,
+    has_runner: bool = False,
+    long: LongRows | None = None,
 ) -> str:
     """Return LLVM text of a module for a loop nest, as :func:`lower` does for a function.
 
-    ``has_runner``: whether the kernel is told, by one argument more, what runs its tasks.
+    ``has_runner``: whether one argument more tells what runs tasks; ``long``: a nest for long rows.
     """
-    signature = Signature.of(nest.function)
-    module = Module(name, machine, has_runner)
-    made = plan(nest)
-    FunctionLowering(module, name, nest, made, signature, symbols_of(nest)).main()
-    write_worksize(module, nest, made, signature)
+    signature, symbols = Signature.of(nest.function), symbols_of(nest)
+    module, plans, first = Module(name, machine, has_runner), [plan(nest)], []
+    if long is not None:
+        other = f"{name}.long"
+        first = handing_on(symbols[long.size], long.least, signature, other)
+        plans.append(plan(long.nest))
+        FunctionLowering(module, other, long.nest, plans[1], signature, symbols).main("internal ")
+    FunctionLowering(module, name, nest, plans[0], signature, symbols).main("", first)
+    write_worksize(module, nest, plans, signature)
     if has_runner:
-        write_own_bytes(module, nest, made, signature)
+        write_own_bytes(module, nest, plans[0], signature)
     return str(module)
 
 
@@ -123,23 +124,40 @@ class FunctionLowering:
         self.rows = RowStores(self.writer)
         self._refusals: dict[Status, str] = {}
         self._bodies: dict[tuple[Node, int], Body] = {}
-        self._masked_sums = MaskedSums(self, nest, made)
-        self._parts = Parts(self, made, self._begin_part)
-        widths = Widths(nest.statements, module.machine.vector_bytes)
-        self._bundles = Bundles(self.elements, widths)
-        self._in_rest = False
-        self.fails = False
+        self._bundles = Bundles(self.elements, nest.statements)
+        self._in_rest = self.fails = False
 
-    def main(self) -> None:
-        """Write the kernel: checks, the aligned arena, the nest."""
+    # what straight code does without is loaded by the first function that has some
+
+    @cached_property
+    def _loops(self) -> LoopLowering:
+        from gradc_codegen.lower.loops.loop_lowering import LoopLowering
+
+        return LoopLowering(self, self._plan)
+
+    @cached_property
+    def _masked_sums(self) -> MaskedSums:
+        from gradc_codegen.lower.loops.masked_sums import MaskedSums
+
+        return MaskedSums(self, self._nest, self._plan)
+
+    @cached_property
+    def _parts(self) -> Parts:
+        from gradc_codegen.lower.parts import Parts
+
+        return Parts(self, self._plan, self._begin_part)
+
+    def main(self, linkage: str = "", first: Sequence[str] = ()) -> None:
+        """Write the kernel: what comes first, checks, the aligned arena, the nest."""
         writer = self.writer
-        writer.checks = checks_of(writer, self._nest, self._plan)
+        writer.checks = [*first, *checks_of(writer, self._nest, self._plan)]
         self.elements.own = own_place(writer, self._plan, self.elements.arena)
         self.body_of(self._nest.body)
         self._finish()
         parameters = ", ".join([self._signature.llvm_parameters, *self.runner])
-        head = f"define i32 @{self._name}({parameters})"
-        self._module.functions.append(writer.text(head))
+        self._module.functions.append(
+            writer.text(f"define {linkage}i32 @{self._name}({parameters})")
+        )
 
     # -- bodies of loops and branches --------------------------------------------------------------
 
@@ -210,7 +228,10 @@ class FunctionLowering:
 
     def body_of(self, body: Sequence[Item]) -> None:
         """Write the items of a loop's body, or of the whole nest."""
-        self._masked_sums.write(body, self._items)
+        if any(made.skipped for made in self.running.values()):
+            self._masked_sums.write(body, self._items)
+        else:
+            self._items(body)
 
     def _items(self, body: Sequence[Item]) -> None:
         for item in body:
@@ -231,6 +252,8 @@ class FunctionLowering:
         arguments[-1] = f"ptr {self.elements.arena}"
         name = f"{self._name}.part{part.number}"
         if isinstance(part, Tasks):
+            from gradc_codegen.lower.loops.tasks import write_tasks
+
             function = self._begin_part(name, {}, False)
             write_tasks(self, part, self._plan, name, arguments, function)
             return
@@ -259,20 +282,11 @@ class FunctionLowering:
         self, loop: Loop, chunk_at: str | None = None, is_fresh: str | None = None
     ) -> list[Running]:
         """Write the starts of a loop's reductions."""
-        for statement in loop.reductions:
-            state = self._plan.accumulators[statement]
-            made = Running(self.elements, state, self.own, chunk_at, not loop.has_parts, is_fresh)
-            made.begin()
-            self.running[statement] = made
-        return [self.running[statement] for statement in loop.reductions]
+        return self._loops.begin(loop, chunk_at, is_fresh)
 
     def end(self, running: list[Running]) -> None:
         """Put the totals of a loop's reductions where they live."""
-        for made in running:
-            self.running.pop(made.statement, None)
-            total = made.end()
-            if total is not None:
-                self.finished(made.statement, total)
+        self._loops.end(running)
 
     def finished(self, statement: Statement, register: str) -> None:
         """Put the total of a reduction where it lives."""
@@ -282,69 +296,15 @@ class FunctionLowering:
         self.rows.flush()
         if isinstance(loop, Items):
             self.body_of(loop.body)
-            return
-        size = undecided(self, loop, self._plan)
-        if size is not None:
-            write_both(self, loop, size)
-            return
-        running = self.begin(loop)
-        turns = partial(self.turns, loop, running)
-        where_needed(self.elements, loop, self.own, self._plan.storage, turns)
-        self.end(running)
+        else:
+            self._loops.write(loop)
 
     def turns(self, loop: Loop, running: list[Running], bounds: Bounds | None = None) -> None:
         """Write a loop whose reductions have begun; ``bounds``: one chunk, or a range, of it."""
         if isinstance(loop, Items):
             self._whole_arrays.write(loop.statement, bounds)
-            return
-        writer, horizontal = self.writer, self.elements.horizontal
-        grouped = [made for made in running if made.grouped]
-        for made in running:
-            made.is_among_many = len(running) > MOST_CALLED
-        start, end = bounds or ("0", writer.size(loop.size))
-
-        def body(index: str) -> None:
-            self.indices[loop] = index
-            before, writer.inlines = writer.inlines, functions_in(loop.body) <= MOST_INLINED
-            write_iterations(self, loop, index, self._plan.staged.get(loop, ()))
-            writer.inlines = before
-            for staged in loop.staged:
-                del self.elements.transposed[staged]
-            del self.indices[loop]
-
-        def alone(index: str) -> None:
-            body(index)
-            horizontal.flush()
-
-        # what is behind the last whole block runs once, and is not worth its code
-        is_block = writer.lanes > 1 and writer.mask is None
-        times = unrolled_by(loop) if is_block and not grouped else 1
-        if times > 1:
-            write_unrolled(writer, end, times, body, horizontal)
-            return
-        horizontal.flush()
-        inner = None
-        if writer.lanes > 1 and not grouped:
-            inner = inner_of(loop, self._plan, self._joins_in_groups)
-        stored = self._plan.storage.__contains__
-        block = with_interior(self.elements, loop, stored, alone) if loop.block > 1 else alone
-        if grouped and bounds:
-            write_chunk(writer, loop, grouped, start, end, block)
-        elif grouped:
-            write_groups(writer, loop, grouped, end, block)
-        elif loop.block > 1:
-            writer.lane_loop(end, loop.block, block, start)
-        elif inner is not None and self._module.machine.is_wide:
-            writer.loop(write_tiles(self, loop, inner), end, alone)
         else:
-            start, end = (None if bounds else narrowed(loop, running)) or (start, end)
-            writer.loop(start, end, alone)
-
-    def _joins_in_groups(self, statement: Statement) -> bool:
-        """Whether a reduction has partials, as far as it is decided here."""
-        size = statement.dims[statement.sequential]
-        is_short = not isinstance(size, int) and self.elements.decided.get(size)
-        return self._plan.accumulators[statement].grouped and not is_short
+            self._loops.turns(loop, running, bounds)
 
     def own(self, statement: Statement) -> list[str]:
         """Return the index of each of a statement's dims; 0 for those no open loop runs over."""
@@ -362,8 +322,7 @@ class FunctionLowering:
         if not statement.dims and statement.kind is StatementKind.MAP and _is_plain(node):
             elements = self.elements
             known = elements.registers
-            bundle = self._bundles.write(statement)
-            if bundle is not None:
+            if (bundle := self._bundles.write(statement)) is not None:
                 for member, register in bundle.items():
                     self._finished(member, register, [])
                 return
@@ -374,10 +333,13 @@ class FunctionLowering:
             self._whole_arrays.write(statement, None)
             return
         own = self.own(statement)
-        if statement.kind is StatementKind.SCATTER:
-            write_scattered(self, statement, own)
-        elif statement.kind is StatementKind.PIECE:
-            write_piece(self, statement, own, self._plan.storage[statement.value])
+        if statement.kind in (StatementKind.SCATTER, StatementKind.PIECE):
+            from gradc_codegen.lower.pieces import write_piece, write_scattered
+
+            if statement.kind is StatementKind.SCATTER:
+                write_scattered(self, statement, own)
+            else:
+                write_piece(self, statement, own, self._plan.storage[statement.value])
         elif statement.kind is StatementKind.COPY:
             value = self.elements.element(statement.value, tuple(own))
             self._outputs.write(statement, own, value)
@@ -391,6 +353,8 @@ class FunctionLowering:
     def _value(self, statement: Statement, own: list[str]) -> str:
         node = statement.node
         if node.op.name == "contract":
+            from gradc_codegen.lower.triangular_bounds import product_of
+
             return product_of(self.writer, node, own, self.elements.operands(node, own))
         return self.elements.compute(node, tuple(own))
 
@@ -401,6 +365,8 @@ class FunctionLowering:
             if state is None:  # over an axis of size 1
                 self._finished(statement, self._single(statement, own), own)
                 return
+            from gradc_codegen.lower.reducing.running import Running
+
             # its loop is in another function
             running = self.running[statement] = Running(self.elements, state, self.own)
             running.in_rest = self._in_rest

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gradc_codegen.abi import Status
 from gradc_codegen.lower.elements import Elements
-from gradc_codegen.lower.reducing.running import Running
 from gradc_codegen.lower.row_stores import RowStores
 from gradc_codegen.nest.loop_nest import Item, Loop, Statement
 from gradc_codegen.text.writer import Writer
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Node
 
+if TYPE_CHECKING:
+    from gradc_codegen.lower.reducing.running import Running
+
+# In a body with more functions LLVM runs out of registers, and numbers go to the stack and back.
+MOST_INLINED = 24
 # what runs the tasks of a kernel, where its caller says that; null in a task
 RUNNER = "%runner"
 

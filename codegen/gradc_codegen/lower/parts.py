@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from gradc_codegen.lower.fetch_ahead import fetch_ahead
-from gradc_codegen.lower.lowering import Lowering
+from gradc_codegen.lower.lowering import MOST_INLINED, Lowering
 from gradc_codegen.nest.loop_nest import Loop, Part, Statement
 from gradc_codegen.schedule.lanes import functions_in
 from gradc_codegen.storage.storage import Plan
@@ -19,8 +19,6 @@ from gradc_codegen.text.indices import Lane
 from gradc_codegen.text.module import AS_WRITTEN
 from gradc_ir.classes.named import NamedTuple
 
-# In a body with more functions LLVM runs out of registers, and numbers go to the stack and back.
-MOST_INLINED = 24
 # how many lanes count
 _COUNT = "%count"
 # which of the lanes in scratch is the first one here

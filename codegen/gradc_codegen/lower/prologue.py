@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gradc_codegen.abi import LARGEST_SIZE, Signature
 from gradc_codegen.nest.loop_nest import LoopNest
@@ -54,10 +54,17 @@ def total_bytes(writer: Writer, made: Plan) -> str:
     return writer.entry.add(begin, own)
 
 
-def write_worksize(module: Module, nest: LoopNest, made: Plan, signature: Signature) -> None:
-    """Write the function that says how long ``work`` is: the arena, and room to align it."""
+def write_worksize(
+    module: Module, nest: LoopNest, plans: Sequence[Plan], signature: Signature
+) -> None:
+    """Write the function that says how long ``work`` is: the arena, and room to align it.
+
+    ``plans``: of all nests that the kernel has for sizes.
+    """
     writer = Writer(module, symbols_of(nest))
-    total = total_bytes(writer, made)
+    total, *others = (total_bytes(writer, made) for made in plans)
+    for other in others:
+        total = writer.entry.maximum(total, other)
     if not total.isdecimal():
         some = writer.emit(f"icmp ne i64 {total}, 0")
         room = writer.emit(f"select i1 {some}, i64 {ALIGNMENT}, i64 0")
@@ -85,6 +92,20 @@ def _plans(made: Plan) -> Iterator[Plan]:
     for bodies in made.bodies.values():
         for body in bodies:
             yield from _plans(body)
+
+
+def handing_on(size: str, least: int, signature: Signature, name: str) -> list[str]:
+    """Return the lines at a kernel's entry that leave all to another one from a size on."""
+    arguments = zip(signature.arguments, signature.llvm_names, strict=True)
+    given = ", ".join(f"{argument.llvm} {value}" for argument, value in arguments)
+    return [
+        f"  %is.long = icmp uge i64 {size}, {least}",
+        "  br i1 %is.long, label %long, label %short",
+        "long:",
+        f"  %long.status = call i32 @{name}({given})",
+        "  ret i32 %long.status",
+        "short:",
+    ]
 
 
 def checks_of(writer: Writer, nest: LoopNest, made: Plan) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from gradc_codegen.math.emitted.rare import ATTRIBUTES
 from gradc_codegen.math.functions import is_emitted, reference_of_all
@@ -59,7 +59,7 @@ def without_whole(text: str, machine: Machine) -> str:
         if any(f"{block}\n" not in text for block in (whole.own, *whole.parts.values())):
             continue
         rest = text.replace(f"{whole.own}\n", "")
-        if not all(line.endswith(" noinline") for line in rest.split("\n") if call in line):
+        if not all(line.endswith(" noinline") for line in _lines_with(call, rest)):
             continue
         outside = f"@{OUTSIDE[bool(machine.keeps_to)]}.{function}("
         text = rest.replace(call, outside) + f"{whole.declared}\n"
@@ -68,6 +68,15 @@ def without_whole(text: str, machine: Machine) -> str:
             if f"{name}(" not in without:
                 text = without
     return text
+
+
+def _lines_with(part: str, text: str) -> Iterator[str]:
+    """Yield what is behind a part of a text, to the end of its line, each time it is there."""
+    start = text.find(part)
+    while start >= 0:
+        end = text.find("\n", start)
+        yield text[start : end if end >= 0 else len(text)]
+        start = text.find(part, start + len(part))
 
 
 @functools.cache

@@ -2,7 +2,8 @@
 
 ``strips`` runs a body for one strip after another. The body knows by two sizes which one is at
 hand, ``binds``: the number of its first row, and how many there are. ``sum_onto`` goes on with a
-sum over the axis where the strip before left it, so that its order is that of the whole axis.
+sum over the axis where the strip before left it, so that its order is that of the whole axis;
+``joined_sums`` joins what strips have summed up chunk by chunk.
 """
 
 from __future__ import annotations
@@ -63,6 +64,35 @@ def _onto(name: str, word: str) -> Op:
 # By the reductions that they are a part of; ``whole`` is the size of the whole axis.
 ONTO = {"reduce_sum": _onto("sum_onto", "add"), "reduce_prod": _onto("product_onto", "mul")}
 _ONTO = frozenset(op.name for op in ONTO.values())
+
+
+def _infer_joined(x: Type, *, empty: float) -> Types:
+    if not x.shape:
+        raise ShapeError(f"there are no chunks in {x}")
+    return (x.with_shape(x.shape[1:]),)
+
+
+def _joined(name: str, word: str) -> Op:
+    return Op(
+        name,
+        "order",
+        1,
+        _infer_joined,
+        None,
+        attributes=("empty",),
+        scalar=word,
+        summary="The rows of an array joined in pairs until one is left; empty if there is none.",
+    )
+
+
+# By the reductions whose chunks they join.
+JOIN_CHUNKS = {
+    "reduce_sum": _joined("joined_sums", "add"),
+    "reduce_prod": _joined("joined_products", "mul"),
+}
+
+# All that a function has which goes in strips, beside the ops of the language.
+OWN_OPS = (STRIPS, *ONTO.values(), *JOIN_CHUNKS.values())
 
 
 def goes_on(node: Node) -> bool:

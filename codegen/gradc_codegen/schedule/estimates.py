@@ -38,7 +38,9 @@ class Estimates:
         numbers: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
         self.rows = rows
-        self._numbers = dict.fromkeys(_inner(function) if function else (), _INNER) | {**numbers}
+        self._numbers = dict.fromkeys(inner_sizes(function) if function else (), _INNER) | {
+            **numbers
+        }
         self._found: dict[Size, float] = {}
 
     def __call__(self, size: Size) -> float:
@@ -52,7 +54,7 @@ class Estimates:
         return found
 
 
-def _inner(function: Function) -> set[str]:
+def inner_sizes(function: Function) -> set[str]:
     """Return the sizes that are the last axis of a parameter and no other axis of it.
 
     Features of samples and coordinates of points are; the two sides of a picture are not.

@@ -99,9 +99,9 @@ class LaneCosts:
 
     def is_cheaper(self, loop: Loop, block: int) -> bool:
         """Whether a loop takes less time in lanes than with lanes inside of it, if at all."""
-        return self._in_lanes(loop, block) < self._one_by_one(loop)
+        return self.in_lanes(loop, block) < self.one_by_one(loop)
 
-    def _one_by_one(self, item: Item) -> float:
+    def one_by_one(self, item: Item) -> float:
         """Return the time of a nest with lanes where they are cheapest inside of it."""
         if _is_rare(item):
             return 0.0
@@ -112,12 +112,13 @@ class LaneCosts:
         return self._estimate(item.size) * total
 
     def _cheapest(self, item: Item) -> float:
-        alone = self._one_by_one(item)
+        alone = self.one_by_one(item)
         if not isinstance(item, Loop) or (block := block_of(item)) == 1:
             return alone
-        return min(alone, self._in_lanes(item, block))
+        return min(alone, self.in_lanes(item, block))
 
-    def _in_lanes(self, loop: Loop, block: int) -> float:
+    def in_lanes(self, loop: Loop, block: int) -> float:
+        """Return the time of a loop that runs so many iterations at once."""
         blocks = self.staged(loop)
         transposed = {found.value for found in blocks}
         copied = block * sum(

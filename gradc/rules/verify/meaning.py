@@ -43,8 +43,9 @@ def array_variables(equation: str) -> frozenset[str]:
     found = {
         inner.id
         for name, operands in _calls(equation)
-        if name in _REDUCTIONS
-        for inner in ast.walk(operands[0])
+        if name in (*_REDUCTIONS, "contract")
+        for operand in (operands if name == "contract" else operands[:1])
+        for inner in ast.walk(operand)
         if isinstance(inner, ast.Name)
     }
     return frozenset(found.intersection(variables(equation)))
@@ -149,6 +150,7 @@ def real_functions() -> dict[str, Callable[..., Any]]:
     scalar |= special_functions()
     table: dict[str, Callable[..., Any]] = {name: _lifted(f) for name, f in scalar.items()}
     table["reduce_sum"] = lambda x: sum(x)
+    table["contract"] = lambda x, y: sum(x * y)
     table["reduce_prod"] = lambda x: s.Mul(*x)
     table["reduce_max"] = table["stop_gradient"] = lambda x: MAXIMUM()
     table["logsumexp"] = lambda x: s.log(sum(s.exp(part) for part in x))
@@ -207,6 +209,7 @@ def graph_functions(dtype: DType, length: Any) -> dict[str, Any]:
         if op.is_elementwise and name != "cast"
     }
     table |= {name: partial(build.apply, name, axes=(1,)) for name in _REDUCTIONS}
+    table["contract"] = partial(build.contract, spec="ij,ij->i")
     return table | {name: float(dtype.numpy.type(number)) for name, number in _NUMBERS.items()}
 
 

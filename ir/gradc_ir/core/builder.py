@@ -163,10 +163,12 @@ class Builder:
         mapping: dict[Value, Value],
         locations: Lines = (),
         same_types: bool = True,
+        as_it_is: bool = False,
     ) -> Node:
         """Build one node here with its operands mapped, and enter its results into the mapping.
 
-        ``same_types`` says that every operand has the type of the one it stands for.
+        ``same_types`` says that every operand has the type of the one it stands for, ``as_it_is``
+        that parameters stand for parameters: then rules find here what they have found there.
         """
         before, self.here = self.here, locations or self.here
         operands = tuple([mapping[operand] for operand in node.operands])
@@ -175,6 +177,11 @@ class Builder:
         else:
             made = self.apply(node.op, operands, node.attributes, node if same_types else None)
         self.here = before
+        if as_it_is and not made.normal_by:
+            known = node.normal_by
+            for old, new in zip(node.operands, operands):
+                known &= new.node.normal_by if old.node.operands else -1
+            made.normal_by = known
         for old, new in zip(node.results, made.results):
             mapping[old] = new
         return made

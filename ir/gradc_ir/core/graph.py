@@ -115,12 +115,22 @@ class Value:
 class Node:
     """An op applied to operands. ``serial`` is the order in which its builder made it.
 
-    ``outline`` is what it looks like to rules, once :mod:`gradc_ir.matching.choice` has asked, and
-    ``right_where`` the sizes with which :mod:`gradc_ir.verify` found it right: passes hand most
-    nodes on as they are.
+    ``outline`` is what it looks like to rules, once :mod:`gradc_ir.matching.choice` has asked,
+    ``normal_by`` the lists of rules, each a bit, by which :mod:`gradc_ir.matching.rewrite` found it
+    normal, and ``right_where`` the sizes with which :mod:`gradc_ir.verify` found it right: passes
+    hand most nodes on as they are.
     """
 
-    __slots__ = ("attributes", "op", "operands", "outline", "results", "right_where", "serial")
+    __slots__ = (
+        "attributes",
+        "normal_by",
+        "op",
+        "operands",
+        "outline",
+        "results",
+        "right_where",
+        "serial",
+    )
 
     def __init__(
         self,
@@ -135,6 +145,7 @@ class Node:
         self.attributes = attributes
         self.serial = serial
         self.outline: Hashable = None
+        self.normal_by = 0
         self.right_where: frozenset[str] | None = None
         if len(types) == 1:  # as nearly all have it
             self.results: tuple[Value, ...] = (Value(self, 0, types[0]),)

@@ -31,6 +31,9 @@ _MOST_BEFORE = 30_000
 # What a node costs in loops: once, and for each element; in vectors a share of it.
 _LOOP = 12.0
 _ELEMENT = 0.5
+# A row of as many elements as a vector has is one vector or two, with no loop around.
+_VECTOR = 8
+_ROW = 2.0
 _CONTRACTION = 40.0
 _PRODUCT = 0.75
 _FACTORS = 100.0
@@ -233,7 +236,10 @@ def _in_loops(regions: Regions, node: Node) -> float:
     count = max(map(regions.cells, values))
     if node.op.family == "factor":
         return _FACTORS + _MATRIX * count * math.sqrt(count)
-    return _LOOP + _ELEMENT * count if out.type.shape else 1.0
+    if not out.type.shape:
+        return 1.0
+    is_row = count >= _VECTOR and sum(size != 1 for size in out.type.shape) == 1
+    return (_ROW if is_row else _LOOP) + _ELEMENT * count
 
 
 def _in_lanes(regions: Regions, node: Node) -> float:

@@ -123,10 +123,19 @@ def choice(entries: tuple[Entry, ...]) -> Choice:
     return Choice(entries)
 
 
+# So many lists of rules have a bit by which nodes are known that none of the rules fires on.
+_MOST_BITS = 62
+_bits_of_lists = (1 << i for i in range(_MOST_BITS))
+
+
 class Choice:
-    """Rules by the outlines of the values they may fire on; what is found is kept."""
+    """Rules by the outlines of the values they may fire on; what is found is kept.
+
+    ``bit`` stands for the list in :attr:`gradc_ir.core.graph.Node.normal_by`; 0 for none.
+    """
 
     def __init__(self, entries: tuple[Entry, ...]) -> None:
+        self.bit = next(_bits_of_lists, 0)
         self._entries = entries
         self._by_root: dict[str, tuple[Entry, ...]] = {}
         self._sieves: dict[Hashable, _Sieve] = {}

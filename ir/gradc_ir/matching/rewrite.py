@@ -231,6 +231,8 @@ class Rewriter:
                 else:
                     made = builder.apply(node.op, operands, attributes, node)
                 is_normal = made is node and not may_change[i]
+                if is_normal:
+                    node.normal_by |= self.choice.bit
                 for old, new in zip(node.results, made.results):
                     normal = new if is_normal else normals.get(new)
                     if normal is None:
@@ -252,6 +254,8 @@ class Rewriter:
             )
 
     def _may_change(self, node: Node) -> bool:
+        if node.normal_by & self.choice.bit:
+            return False
         return node.op.family == "control" or any(map(self.choice.rules, node.results))
 
     def _attributes(self, node: Node) -> Any:
@@ -286,16 +290,23 @@ class _Normaliser:
         Its normalisation is attributed to these lines.
         """
         normals = self.normals
+        if value.node.normal_by & self.rewriter.choice.bit:
+            normals[value] = value
+            return value
         fired: list[str] = []
         made = self._replaced(value, lines, fired)
         if made is value:
-            normals[value] = value
+            self._settle(value)
             return value
         forward = {value: made}
         stack = [value]
         while stack:
             top = stack[-1]
             if top in normals:
+                stack.pop()
+                continue
+            if top.node.normal_by & self.rewriter.choice.bit:
+                normals[top] = top
                 stack.pop()
                 continue
             target = forward.get(top)
@@ -307,7 +318,7 @@ class _Normaliser:
                     continue
                 target = self._step(top, lines, fired)
                 if target is top:
-                    normals[top] = top
+                    self._settle(top)
                     stack.pop()
                     continue
                 forward[top] = target
@@ -318,6 +329,13 @@ class _Normaliser:
                 stack.append(target)
                 self._check(stack, fired)
         return normals[value]
+
+    def _settle(self, value: Value) -> None:
+        """Note that a value is normal, in its node, too: rules look at what it is made of alone."""
+        self.normals[value] = value
+        node = value.node
+        if len(node.results) == 1 and node.op.family != "control":
+            node.normal_by |= self.rewriter.choice.bit
 
     def _step(self, value: Value, lines: tuple[Location, ...], fired: list[str]) -> Value:
         """Return the value with normal operands, or else what the first rule makes of it."""

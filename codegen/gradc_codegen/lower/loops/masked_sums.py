@@ -50,9 +50,6 @@ class MaskedSums:
 
     def write(self, body: Sequence[Item], plainly: Callable[[Sequence[Item]], None]) -> None:
         """Write the items of a body; ``plainly`` writes items without looking for masks."""
-        if not any(made.skipped for made in self._lowering.running.values()):
-            plainly(body)
-            return
         for mask, items in self._runs(body):
             sought = self._sought(items[0]) if mask is None else None
             if mask is not None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradc_codegen.arrays.chunk_sums import JOIN_CHUNKS
-from gradc_codegen.nest.strips import ONTO, STRIPS
+from gradc_codegen.nest.strips import JOIN_CHUNKS, STRIPS
 from gradc_codegen.schedule.estimates import UNKNOWN, Estimates
 from gradc_codegen.schedule.interchange.apart import JOINS, Apart
 from gradc_codegen.schedule.interchange.regions import Region, Regions, regions_along, sizes_carried
@@ -28,7 +27,6 @@ from gradc_ir.core.walk import users
 from gradc_ir.meaning import reduction
 from gradc_ir.ops.reduce import highest, lowest
 
-OWN_OPS = (STRIPS, *ONTO.values(), *JOIN_CHUNKS.values())
 FIRST, COUNT = "_first", "_count"
 
 

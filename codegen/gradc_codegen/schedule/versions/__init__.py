@@ -1,0 +1,1 @@
+"""Further nests that a kernel has for some sizes, between which it chooses at its entry."""
