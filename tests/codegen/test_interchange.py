@@ -284,6 +284,14 @@ def test_the_next_row_is_asked_for_where_it_is_far() -> None:
         assert hints == [True, False]
 
 
+@pytest.mark.parametrize("steps", [50, 400])
+def test_of_a_row_only_the_piece_of_the_strip_is_read(steps: int) -> None:
+    """Looking up whole rows first would read each of them in every strip."""
+    made = gradient(written_rows, steps, 10_000)
+    assert any(node.op is STRIPS for node in prepared(made).nodes)
+    assert "for i in 10000" not in str(Compilation(made).nest)
+
+
 def written_rows(s: Any, z: Any) -> Any:
     """A loop of Python's over rows."""
     x = np.zeros(z.shape[1])
