@@ -327,12 +327,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 def _place_in(size: Any, obj: Any, *, is_between: bool = False) -> Any:
     """Return the place on an axis, or between two of its places, that an integer means; or None.
 
-    None where it is no integer, or where the axis is known and it lies outside.
+    None where it is no integer, and where the axis is known: then each element's place is.
     """
-    if not is_integer(obj):
+    if isinstance(size, int) or not is_integer(obj):
         return None
-    least = -obj if obj < 0 else obj + (not is_between)
-    if not (size >= least if isinstance(size, int) else has_at_least(size, least)):
+    if not has_at_least(size, -obj if obj < 0 else obj + (not is_between)):
         return None
     return size + obj if obj < 0 else obj
 
