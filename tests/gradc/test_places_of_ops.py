@@ -74,7 +74,7 @@ PLACES = [
         real_functions(),
         {
             **dict.fromkeys(("shape", "index", "order", "control"), "no function of numbers"),
-            **dict.fromkeys(("linalg", "factor", "reduce_min"), "no rule is about it"),
+            **dict.fromkeys(("factor", "reduce_min"), "no rule is about it"),
             **dict.fromkeys(("gammaincinv", "gammainccinv"), "SymPy has no word for it"),
             **dict.fromkeys(("betaincinv", "stdtrit"), "SymPy has no word for it"),
             **{"cast": "rounds", "foreign": "unknown", **FORMULAS},

@@ -42,6 +42,7 @@ size_t moments_worksize(int64_t n);
  *   mean[2]
  *   spread_0[2] (spread[0])
  *   spread_1 (spread[1])
+ *   n is at least 1
  */
 int moments(int64_t n,
             const double *x,
