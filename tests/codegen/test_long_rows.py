@@ -71,3 +71,15 @@ def test_both_nests_are_shown() -> None:
     first, second = text.split(f"where m is {LEAST} or more:\n")
     assert "for i in n by 32:" in first
     assert "for i in n:" in second
+
+
+def test_statements_that_stand_together_are_estimated_too() -> None:
+    traced = trace(lambda a, b: np.tanh(a) @ b, tuple(map(parse_type, ("f64[257,5]", "f64[5,m]"))))
+    for wrt in (0, 1):
+        function = derive(traced.function, Request("vjp", (wrt,)))
+        random = np.random.default_rng(wrt)
+        arrays = [random.normal(size=shape) for shape in ((257, 5), (5, 70), (257, 70))]
+        for found, wanted in zip(
+            Compilation(function).kernel()(arrays), interpret(function, arrays), strict=True
+        ):
+            assert found.tobytes() == wanted.tobytes()

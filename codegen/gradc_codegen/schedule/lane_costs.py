@@ -12,6 +12,7 @@ from gradc_codegen.nest.loop_nest import (
     KNOWN,
     Item,
     Loop,
+    Part,
     Reading,
     Staged,
     Statement,
@@ -107,7 +108,8 @@ class LaneCosts:
             return 0.0
         if isinstance(item, Statement):
             return _operations(item) + sum(1 for _ in _readings(item)) + 1
-        assert isinstance(item, Loop)
+        if isinstance(item, Part):
+            return sum(map(self._cheapest, item.body))
         total = sum(map(self._cheapest, item.body), start=_LOOP)
         return self._estimate(item.size) * total
 
@@ -143,10 +145,11 @@ class LaneCosts:
         """Return the time of a nest for one block of a loop outside."""
         if _is_rare(item):
             return 0.0
-        if isinstance(item, Loop):
+        if not isinstance(item, Statement):
             inside = sum(self._of_lanes(inner, loop, block, transposed) for inner in item.body)
+            if isinstance(item, Part):
+                return inside
             return self._estimate(item.size) * (_LOOP + inside)
-        assert isinstance(item, Statement)
         vectors = block / VECTOR
         total = _operations(item) * vectors
         dim = dim_of(item, loop)
