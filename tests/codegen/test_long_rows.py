@@ -74,12 +74,13 @@ def test_both_nests_are_shown() -> None:
 
 
 def test_statements_that_stand_together_are_estimated_too() -> None:
-    traced = trace(lambda a, b: np.tanh(a) @ b, tuple(map(parse_type, ("f64[257,5]", "f64[5,m]"))))
-    for wrt in (0, 1):
-        function = derive(traced.function, Request("vjp", (wrt,)))
-        random = np.random.default_rng(wrt)
-        arrays = [random.normal(size=shape) for shape in ((257, 5), (5, 70), (257, 70))]
-        for found, wanted in zip(
-            Compilation(function).kernel()(arrays), interpret(function, arrays), strict=True
-        ):
-            assert found.tobytes() == wanted.tobytes()
+    random = np.random.default_rng(0)
+    arrays = [random.normal(size=shape) for shape in ((257, 5), (5, 70), (257, 70))]
+    results = []
+    for size in ("m", "70"):
+        types = tuple(map(parse_type, ("f64[257,5]", f"f64[5,{size}]")))
+        traced = trace(lambda a, b: np.tanh(a) @ b, types).function
+        made = Compilation(derive(traced, Request("vjp", (0,))))
+        assert (made.long_rows is not None) == (size == "m")
+        results.append([np.asarray(found).tobytes() for found in made.kernel()(arrays)])
+    assert results[0] == results[1]
