@@ -143,3 +143,19 @@ def test_derivatives_have_the_same_bits_for_any_size() -> None:
     want = known(theta, x, index)
     other(theta, x[:50], index[:3])
     assert_same_bits(other(theta, x, index), want)
+
+
+def test_rows_of_an_argument_are_looked_up_beside_those_that_are_made() -> None:
+    def body(x: Value, y: Value, index: Value) -> list[Value]:
+        return [build.gather(array, [index], (0,)) for array in (_moved(x), y)]
+
+    rows = Type(DType.F64, (40, WIDTH))
+    function = function_of([rows, rows, Type(DType.I64, (3,))], body)
+    assert _lengths(GatherRows()(function)) == {3}
+    random = np.random.default_rng(0)
+    arrays = [
+        random.normal(size=(40, WIDTH)),
+        random.normal(size=(40, WIDTH)),
+        np.array([7, -1, 0]),
+    ]
+    assert_compiled_same(function, arrays)

@@ -110,6 +110,8 @@ class _Region(NamedTuple):
         if not inside:
             return None
         is_inside = set(inside)
+        # of an array that is there whole, an argument, rows are looked up as they are
+        lookups = [node for node in lookups if node.operands[0].node in is_inside]
         read = [
             operand for node in inside for operand in node.operands if operand.node not in is_inside
         ]
