@@ -134,6 +134,7 @@ def test_python_s_sum_of_rows_has_python_s_order_at_every_size(shape: Any, start
         assert gradc.compile(lambda x: np.sum(sum(x * x, start)))(x) == wanted
         if n:
             np.testing.assert_allclose(f.grad(x), 2 * x, rtol=1e-15)
+    assert gradc.compile(lambda x: np.sum(sum(x, start))).native("x: f64[n,m]")
     # a sum of no rows is a number
     kernels = 3 if shape else 2
     assert [signature.of for signature in f.signatures].count("value") == kernels

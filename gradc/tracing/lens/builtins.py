@@ -58,10 +58,7 @@ def _added_rows(rows: Any, start: Any) -> Any:
     """Return the sum of an array's rows, one after the other; of numbers there may be none."""
     if rows.type.rank > 1:
         leaves_below(rows.type.shape[0], 1)  # the sum of no rows is a number
-    shape = (1, *shape_of(rows)[1:])
-    before = np.full(shape, start, rows.type.dtype.numpy)
-    if any(isinstance(size, SymbolicSize) for size in shape):
-        before = call("full", shape, start, rows.type.dtype.numpy)
+    before = call("full", (1, *shape_of(rows)[1:]), start, rows.type.dtype.numpy)
     return indexing.get(call("cumsum", call("concatenate", [before, rows]), axis=0), -1)
 
 
