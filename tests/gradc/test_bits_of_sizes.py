@@ -63,6 +63,13 @@ def recorded_loop(x: Any) -> Any:
     return state
 
 
+def rolled_steps(x: Any, w: Any) -> Any:
+    state = np.zeros(x.shape[1])
+    for i in gradc.rolled(range(len(x))):  # so few steps would be unrolled if their number is known
+        state = np.tanh(state * w[0] + x[i] * w)
+    return np.sum(state)
+
+
 def softmax(x: Any) -> Any:
     shares = np.exp(x - np.max(x, axis=1, keepdims=True))
     shares = shares / np.sum(shares, axis=1, keepdims=True)
@@ -157,6 +164,7 @@ PROGRAMS: dict[str, Program] = {
     ),
     "triangles": ("n n", lambda a: np.trace(a @ a) + np.sum(np.diag(a) * a[0] + np.triu(a) * a.T)),
     "a loop": ("n", recorded_loop),
+    "a loop of few steps": ("k m, m", rolled_steps),
 }
 
 
