@@ -264,3 +264,23 @@ def test_infinities_that_are_meant_stay(function: Function) -> None:
     np.testing.assert_array_equal(gradc.compile(function)(1.0, 0.0), wanted)
     found = gradc.compile(function)(np.ones(9), np.zeros(9))
     np.testing.assert_array_equal(found, np.full(9, wanted))
+
+
+def _over(x: Any, y: Any) -> Any:
+    return np.exp(x)[:, None] / (1 + np.exp(y))
+
+
+def _tilted(x: Any, y: Any) -> Any:
+    return np.sinh(x)[:, None] / np.cosh(y)
+
+
+@pytest.mark.parametrize("function", [_over, _tilted])
+def test_functions_whose_results_are_spread(function: Function) -> None:
+    """Each has overflown, or underflown, before it is spread over the rows and columns."""
+    x, y = np.array([1.0, 710.5, 900.0, -900.0]), np.array([900.0, 710.0, 2.0])
+    with np.errstate(over="ignore"):
+        wanted = np.exp(x[:, None] - np.where(y > 50, y, np.log1p(np.exp(y))))
+        if function is _tilted:
+            wanted = np.exp(np.abs(x[:, None]) - np.abs(y)) * np.sign(x)[:, None]
+            wanted *= (1 - np.exp(-2 * np.abs(x[:, None]))) / (1 + np.exp(-2 * np.abs(y)))
+    np.testing.assert_allclose(gradc.compile(function)(x, y), wanted, rtol=1e-12)

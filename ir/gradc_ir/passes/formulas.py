@@ -26,7 +26,8 @@ _LONG = 96
 _MOST_CHAINED = 128
 # What is computed before it is spread has overflown by then; these have a value everywhere.
 _SPREADING = frozenset({"broadcast", "reshape", "transpose"})
-_BEFORE = frozenset({"neg", "abs", "add", "sub", "mul", "div", "exp"})
+_BEFORE = frozenset({"neg", "abs", "add", "sub", "mul", "div", "exp", "exp2", "expm1", "sinh",
+                     "cosh", "tanh", "sigmoid", "sigmoid_derivative", "softplus"})  # fmt: skip
 _ADDING = frozenset({"add", "sub", "neg"})
 # Constants that move no product out of the range by themselves.
 _TAME = (2.0**-30, 2.0**30)
@@ -192,19 +193,25 @@ def _packed(
         yield part, members
 
 
+def movable(function: Function, steps: Container[Value]) -> set[Value]:
+    """Return the steps that a formula computes anew although they are spread after that."""
+    found: set[Value] = set()
+    for node in function.nodes:
+        if node.op.name in _BEFORE and node.results[0] in steps:
+            spread = [source(x)[0] for x in node.operands]
+            if all([x in found or x not in steps for x in spread]):
+                found.update(node.results)
+    return found
+
+
 def _computed(function: Function, steps: Container[Value]) -> IsComputed:
     """Return what tells whether a formula computes a value, or reads it, where it is spread."""
-    movable: set[Value] = set()
+    before = movable(function, steps)
 
     def is_computed(place: Place) -> bool:
         value, moves = place
-        return value in movable or (not moves and value in steps)
+        return value in before or (not moves and value in steps)
 
-    for node in function.nodes:
-        if node.op.name in _BEFORE and node.results[0] in steps:
-            sources = [_source(x, ()) for x in node.operands]
-            if all([x in movable or x not in steps for x, _ in sources]):
-                movable.update(node.results)
     return is_computed
 
 
@@ -243,7 +250,8 @@ def _sums(function: Function, steps: Container[Value], results: Container[Value]
     return found
 
 
-def _source(value: Value, moves: tuple[Node, ...]) -> Place:
+def source(value: Value, moves: tuple[Node, ...] = ()) -> Place:
+    """Return what is spread over the elements of a value, and what spreads it."""
     node = value.node
     while node.op.name in _SPREADING:
         value, moves = node.operands[0], (*moves, node)
@@ -253,8 +261,8 @@ def _source(value: Value, moves: tuple[Node, ...]) -> Place:
 
 def _place(value: Value, moves: tuple[Node, ...], is_computed: IsComputed) -> Place:
     """Return where an operand comes from: what is spread, if it is computed after that."""
-    source = _source(value, moves)
-    return source if moves or is_computed(source) else (value, moves)
+    spread = source(value, moves)
+    return spread if moves or is_computed(spread) else (value, moves)
 
 
 def _group(values: Sequence[Value], members: Sequence[Place], is_computed: IsComputed) -> Group:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
 from gradc_ir import build
 from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.types import DType
 from gradc_ir.graphs.rearrange import scalar_constant
-from gradc_ir.passes.formulas import Group, grouped, is_tame, rebuilt
+from gradc_ir.passes.formulas import Group, grouped, is_tame, movable, rebuilt, source
 from gradc_ir.pipeline import PlainPass
 from gradc_ir.ranges import knowledge
 from gradc_ir.wide_exponents.functions import FUNCTIONS, WORDS
@@ -260,11 +260,13 @@ def lost_values(function: Function) -> dict[Value, tuple[Value, ...]]:
 
     With each the witnesses: what may be lost on its way although the value is finite.
     """
+    steps = {value for node in function.nodes if _is_step(node) for value in node.results}
+    before = movable(function, steps)
     ways: dict[Value, _Ways] = {}
     wanted: dict[Value, None] = {}
     for node in function.nodes:
-        if _is_step(node):
-            of = [_of(x, ways) for x in node.operands]
+        if not steps.isdisjoint(node.results):
+            of = [_of(x, ways, before) for x in node.operands]
             ways[node.results[0]] = _ways(node, of, *_witnesses(node, of))
         else:
             wanted.update(dict.fromkeys(node.operands))
@@ -306,8 +308,9 @@ def _is_root(node: Node) -> bool:
     return number is not None and 0 < number < 1
 
 
-def _of(operand: Value, ways: Mapping[Value, _Ways]) -> _Ways:
-    known = ways.get(operand)
+def _of(operand: Value, ways: Mapping[Value, _Ways], before: Container[Value]) -> _Ways:
+    spread, _ = source(operand)
+    known = ways.get(spread if spread in before else operand)
     if known is not None:
         return known
     if scalar_constant(operand) is not None:
