@@ -35,6 +35,7 @@ from gradc_ir.passes import on_need
 from gradc_ir.passes.canonicalize import Canonicalize
 from gradc_ir.passes.recover import RecoverFinite
 from gradc_ir.passes.unbound import UnboundExponents
+from gradc_ir.pieces.need import IN_PIECES
 from gradc_ir.pipeline import Pass, Pipeline, Watch
 from gradc_ir.telling.phases import DERIVATIVE, RULES, phase
 from gradc_ir.verify import verify
@@ -67,7 +68,7 @@ def after(options: Options) -> Pipeline:
         # what a known size tells comes last, or the bits of a call would not be those of symbols
         ones = Simplify(of_known_sizes(), "fold-ones", "take what is reduced over axes of size 1")
         last = (DistributeLoops(), LeaveOutLoops(), on_need("RelayoutInvariants"), *formulas, ones)
-        last += (TakeApart(options.stable), ComputeProducts())
+        last += (TakeApart(options.stable), ComputeProducts(), IN_PIECES)
     return Pipeline("after", (*_derivative_passes(options), *last), phase=RULES)
 
 

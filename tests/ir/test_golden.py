@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradc_ir import passes
+from gradc_ir.pieces.in_pieces import InPieces
 from tests.golden_runner import GOLDEN, run_golden
 
 PASSES = {
@@ -14,6 +15,7 @@ PASSES = {
     "dce": passes.RemoveDeadNodes(),
     "fold": passes.FoldConstants(),
     "hoist": passes.HoistInvariants(),
+    "in-pieces": InPieces(),
     "narrow": passes.NarrowAxes(),
     "recover": passes.RecoverFinite(),
     "relayout": passes.RelayoutInvariants(),
