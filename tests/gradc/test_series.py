@@ -210,6 +210,24 @@ def test_a_guard_keeps_its_value_and_the_rest_is_accurate() -> None:
     np.testing.assert_allclose(gradient, -x / 12, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    "at_infinity",
+    [
+        lambda x: np.log((x + 1) / np.nan_to_num(x)),
+        lambda x: np.log((x + 1) / np.clip(x, -1.7e308, 1.7e308)),
+        lambda x: np.where(np.isinf(x), 7.0, x * np.log(1 + 1 / x)),
+        lambda x: np.where(x == -np.inf, 7.0, x * np.log(1 + 1 / x)),
+    ],
+)
+def test_what_is_chosen_at_infinity_is_no_limit(at_infinity: Scalar) -> None:
+    for x in (np.inf, -np.inf):
+        wanted = at_infinity(np.float64(x))
+        if not np.isnan(wanted):
+            assert gradc.compile(at_infinity)(x) == wanted
+    number = gradc.compile(at_infinity)(1e17)
+    np.testing.assert_allclose(number, 1e-17 if at_infinity(1e3) < 0.5 else 1.0, rtol=1e-12)
+
+
 def test_conditions_on_the_variable_are_one_side_each() -> None:
     def sided(x: Any) -> Any:
         return np.where(x > 0, (np.exp(x) - 1 - x) / (x * x), 3.0)

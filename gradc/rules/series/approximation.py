@@ -31,6 +31,7 @@ _MOST_TERMS = 20
 # Places on the way to the point, and digits for what cancels there.
 _INWARDS = (*range(-24, -61, -3), -200, -1000)
 _NEAR_BITS, _DEEP_BITS = 1600, 8000
+_FAR = 2.0**-100  # beside an infinity, for any dtype
 # What may choose another operand at the point than beside it: at a pole, the pole.
 _CHOOSING = frozenset({"select", "maximum", "minimum"})
 
@@ -149,9 +150,10 @@ class Search:
     @cached_property
     def is_open(self) -> bool:
         """Whether what stands at the point itself is not the limit there, or not known to be."""
-        conditions = any(self.region.steps[at].name in _CHOOSING for at in self._cone)
-        if not conditions or self.point.is_infinite:
+        if not any(self.region.steps[at].name in _CHOOSING for at in self._cone):
             return False
+        if self.point.is_infinite:
+            return self._is_chosen_at_infinity
         if not self.growth.both_sides:
             return True
         c = precise.context(_NEAR_BITS)
@@ -167,6 +169,24 @@ class Search:
         if self.growth.order > 0:
             return bool(abs(here) > 2.0**-48)
         return not are_equal(self.region, here, self._quotient(c.ldexp(1, -_NEAR_BITS // 8), c))
+
+    @property
+    def _is_chosen_at_infinity(self) -> bool:
+        """Whether a number at an infinity is another choice than those beside it."""
+        sides = (1.0, -1.0) if self.growth.both_sides else (1.0,)
+        with np.errstate(divide="ignore"):
+            there, beside = (
+                self.region.floats(np.copysign(h, sides), self._cone) for h in (0.0, _FAR)
+            )
+        changes = []
+        for at in self._cone:
+            name, given, _ = self.region.steps[at]
+            if name in precise.COMPARISONS:
+                changes.append(there[at] != beside[at])
+            elif name in ("maximum", "minimum"):
+                x, y = given
+                changes.append((there[x] < there[y]) != (beside[x] < beside[y]))
+        return bool((np.any(changes, axis=0) & ~np.isnan(there[self.root])).any())
 
     @property
     def is_plus_zero(self) -> bool:

@@ -32,6 +32,8 @@ class Expansion:
         one, two = self.approximation, other.approximation
         if self.variable is not other.variable or one.both_sides or two.both_sides:
             return False
+        if one.point.is_infinite:
+            return False  # there are two infinities
         return one.point.at == two.point.at and one.point.side == -two.point.side
 
     def meets(self, other: Expansion) -> bool:
@@ -77,6 +79,8 @@ class Expansion:
             near = build.lt(size, polynomial.radius)
             if made.is_open:
                 near = build.logical_and(build.lt(build.zeros_like(h), size), near)
+        if point.is_infinite and made.is_open:
+            near = build.logical_and(near, build.lt(build.abs(variable), math.inf))
         for condition, holds in made.conditions:
             one = mapping[condition]
             near = build.logical_and(near, one if holds else build.logical_not(one))
