@@ -103,8 +103,20 @@ class NestedTrace:
 
     @functools.cached_property
     def derivative(self) -> Function:
-        """What was asked for, as a graph: the derivative of the stabilised function."""
-        return nested(self.function, self._request, self._is_last)
+        """What was asked for, as a graph: the derivative of the stabilised function.
+
+        It is made once in a trace: a body of a loop is traced again and again until its carries
+        have their types, and so is what it differentiates.
+        """
+        if self._request.policies is not None:
+            return nested(self.function, self._request, self._is_last)
+        lines = tuple([self.function.locations.get(node) for node in self.function.nodes])
+        key = ("derivative", self.function, lines, self._request, self._is_last)
+        made = self._trace.root.answers
+        if key not in made:
+            made[key] = nested(self.function, self._request, self._is_last)
+        found: Function = made[key]
+        return found
 
     def tangents(self, given: Sequence[Any], what: str) -> list[Any]:
         """Return the float leaves of tangents of the arguments that are differentiated by.

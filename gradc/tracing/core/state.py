@@ -102,8 +102,8 @@ class Trace:
         self.lists: Any = None
         # takes over an array of an outer trace that is about to be assigned to
         self.adopt: Callable[[Any], None] | None = None
-        # calls of compiled functions by what they were of, and what became of them; whose elements
-        # arrays have that only move them
+        # calls of compiled functions by what they were of, and what became of them, and derivatives
+        # that were made in the outermost trace; whose elements arrays have that only move them
         self.answers: dict[tuple[Any, ...], Any] = {}
         self.elements: dict[Value, tuple[Value, Any]] = {}
         self.recording = 0  # how many functions of NumPy are being recorded, one inside another
