@@ -79,6 +79,9 @@ CASES: dict[str, tuple[Function, list[Point]]] = {
     "where(x != 0, x / x, 1) * 3": (lambda x: np.where(x != 0, x / x, 1.0) * 3,
         [(NAN,), (0.0,), (2.0,)]),
     # the condition is about the quotient as it is: what divides it out of one case alone stays
+    # the case is chosen at zero alone, where nothing cancels
+    "where(x == 0, x, sqrt(x)) / x": (lambda x: np.where(x == 0, x, np.sqrt(x)) / x,
+        [(0.0,), (-0.0,), (4.0,), (-1.0,), (INF,), (NAN,)]),
     "where(q < 0, -q, q) * 2": (lambda x, y: twice_the_size(x / (x * y)),
         [(-INF, -2.0), (INF, -2.0), (0.0, -2.0), (3.0, -2.0)]),
     "log(x * y)": (lambda x, y: np.log(x * y),
@@ -404,3 +407,13 @@ def test_functions_of_scipy() -> None:
     assert [slope(0.0), slope(-0.0)] == [INF, -INF]
     far = gradc.compile(gradc.grad(lambda x: np.exp(-x * x) / special.erfc(x)))(1e200)
     np.testing.assert_allclose(far, np.sqrt(np.pi))
+
+
+def test_a_spread_of_equal_numbers_over_its_square() -> None:
+    def precision(x):
+        return np.std(x, axis=1) / (np.std(x, axis=1) * np.std(x, axis=1))
+
+    x = np.array([[2.0, 2.0, 2.0], [1.0, 2.0, 6.0]])
+    found = gradc.compile(precision)(x)
+    assert np.isnan(found[0])
+    np.testing.assert_allclose(found[1], 1 / np.std(x[1]))

@@ -147,6 +147,11 @@ PROGRAMS: dict[str, Program] = {
         lambda x: np.sum(((x - np.mean(x, 0)) / (np.std(x, 0) + 1e-3)) ** 3),
     ),
     "a correlation": ("n, n", correlation),
+    "a spread over its square": (
+        "n m",
+        lambda x: np.sum(np.std(x, axis=1) / (np.std(x, axis=1) * np.std(x, axis=1))),
+    ),
+    "a mean over a spread": ("n", lambda x: np.mean(x) / (np.std(x) * np.std(x)) * np.sum(x) / 3),
     "three means": (
         "n",
         lambda x: np.mean(np.sin(x)) * np.mean(np.cos(x)) * np.mean(np.tanh(x)) + np.mean(x) * 3,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from gradc.rules.algebra.parts import exact_number, parts
+from gradc.rules.algebra.parts import exact_number, is_size, parts
 from gradc.rules.algebra.polynomial import ONE, Polynomial, multiplied, number, polynomial
 from gradc_ir import build
 from gradc_ir.classes.named import NamedTuple
@@ -15,6 +15,7 @@ from gradc_ir.core.walk import answered
 
 _PRODUCTS = frozenset({"neg", "mul", "div"})
 _MOST_FACTORS = 16
+_MOST_EXACT = 2**24  # whole numbers up to here, and products of them, are floats
 
 
 class Product(NamedTuple):
@@ -56,8 +57,11 @@ class Product(NamedTuple):
         """Build the product in the type of a value.
 
         Factors above and below the line alternate and the number comes last, so that what is of
-        moderate size on the whole does not overflow on the way.
+        moderate size on the whole does not overflow on the way. Sizes that are symbolic are a part
+        of the number, which known ones are.
         """
+        if any(map(is_size, self.above + self.below)):
+            return self._of_sizes(like)
         above, below = list(self.above), list(self.below)
         size = abs(self.coefficient)
         if not above and not below:
@@ -74,6 +78,37 @@ class Product(NamedTuple):
         if size != 1:
             made = made * float(size)
         return -made if self.coefficient < 0 else made
+
+    def _of_sizes(self, like: Value) -> Value:
+        """Build a product with symbolic sizes, rounded as a known number is: once."""
+        above = [value for value in self.above if not is_size(value)]
+        below = [value for value in self.below if not is_size(value)]
+        size = abs(self.coefficient)
+        top, bottom = float(size.numerator), float(size.denominator)
+        if max(size.numerator, size.denominator) > _MOST_EXACT:
+            top, bottom = float(size), 1.0
+        number = _scaled([value for value in self.above if is_size(value)], top, like)
+        if bottom != 1 or len(self.below) > len(below):
+            number = number / _scaled(
+                [value for value in self.below if is_size(value)], bottom, like
+            )
+        if not above and not below:
+            made = number
+        elif above:
+            made = whole(*above, below=tuple(below)).value(like) * number
+        else:
+            made = whole(number / below[0], below=tuple(below[1:])).value(like)
+        return -made if self.coefficient < 0 else made
+
+
+def _scaled(sizes: list[Value], factor: float, like: Value) -> Value:
+    """Return the product of some sizes and a number."""
+    if not sizes:
+        return build.full_like(like, factor)
+    made = sizes[0]
+    for size in sizes[1:]:
+        made = made * size
+    return made if factor == 1 else made * factor
 
 
 _UNIT = Product(ONE)

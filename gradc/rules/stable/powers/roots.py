@@ -136,7 +136,14 @@ def quotient_of_cases(value: Value) -> Value | None:
         # what cancels within a case alone may be in the condition, which is left as it is
         if any(_share(rest, case) for case in cases):
             joined = [rest * case for case in cases]
-            shorter = [cancelled(case) for case in joined]
+            shorter = [
+                case
+                if _is_nothing(_shared_factors(case), operands[0], holds=holds)
+                else cancelled(case)
+                for case, holds in zip(joined, (True, False))
+            ]
+            if shorter == joined:
+                continue
             made = [
                 _with_nans(short.value(value), case, operands[0], holds=holds)
                 for short, case, holds in zip(shorter, joined, (True, False))
@@ -149,6 +156,17 @@ def _share(one: Product, other: Product) -> bool:
     """Whether a factor of a product divides the other one."""
     crossed = ((one.above, other.below), (one.below, other.above))
     return any(factor in below for above, below in crossed for factor in above)
+
+
+def _is_nothing(factors: tuple[Value, ...], condition: Value, *, holds: bool) -> bool:
+    """Whether a case is chosen only where a factor is zero: what cancels is 0 / 0 there, no 1."""
+    name, operands = parts(condition)
+    if name != ("eq" if holds else "ne"):
+        return False
+    one, other = (product(operand) for operand in operands)
+    if one.coefficient:
+        one, other = other, one
+    return not one.coefficient and not set(factors).isdisjoint(other.above)
 
 
 def _with_nans(made: Value, case: Product, condition: Value, *, holds: bool) -> Value:
