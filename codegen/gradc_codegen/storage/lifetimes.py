@@ -56,21 +56,37 @@ class Lifetimes:
 
         What keeps all its axes is needed from one iteration to the next of any loop.
         """
-        found: dict[Value, Span] = {}
+        # Values that a statement makes and that are kept along the same loops are needed together:
+        # a loop makes many, and so do formulas, which hundreds of statements read.
+        kept: dict[Statement, dict[tuple[Loop, ...], list[Value]]] = {}
+        needed: dict[Statement, dict[tuple[Loop, ...], Span]] = {}
 
-        def add(value: Value, statement: Statement) -> None:
-            here = storage[value]
-            if not here.memory:
-                return
-            wide = [axis for axis, size in enumerate(value.type.shape) if size != 1]
-            span = self.of(statement, () if wide and list(here.kept) == wide else here.path)
-            found[value] = found[value].joined(span) if value in found else span
+        def paths_of(maker: Statement) -> dict[tuple[Loop, ...], list[Value]]:
+            found: dict[tuple[Loop, ...], list[Value]] = {}
+            for value in maker.values:
+                here = storage[value]
+                if here.memory:
+                    wide = [axis for axis, size in enumerate(value.type.shape) if size != 1]
+                    path = () if wide and list(here.kept) == wide else here.path
+                    found.setdefault(path, []).append(value)
+            return found
+
+        def add(maker: Statement, statement: Statement) -> None:
+            if maker not in kept:
+                kept[maker], needed[maker] = paths_of(maker), {}
+            spans = needed[maker]
+            for path in kept[maker]:
+                span = self.of(statement, path)
+                spans[path] = spans[path].joined(span) if path in spans else span
 
         for statement in self._nest.statements:
             if statement.kind is not StatementKind.COPY:
-                for value in statement.values:
-                    add(value, statement)
+                add(statement, statement)
             for producer, _, _ in statement.inputs:
-                for value in producer.values:
-                    add(value, statement)
+                add(producer, statement)
+        found: dict[Value, Span] = {}
+        for maker, spans in needed.items():
+            for path, span in spans.items():
+                for value in kept[maker][path]:
+                    found[value] = found[value].joined(span) if value in found else span
         return found

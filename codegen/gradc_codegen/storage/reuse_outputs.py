@@ -61,17 +61,21 @@ def _writers(nest: LoopNest) -> dict[Size, dict[int, Statement]]:
     return found
 
 
-def _readers(nest: LoopNest) -> dict[Value, list[tuple[Statement, Reading]]]:
-    found: dict[Value, list[tuple[Statement, Reading]]] = {}
+def _readers(nest: LoopNest) -> dict[Value, list[list[tuple[Statement, Reading]]]]:
+    """Return of each value the readers of each statement that makes it, and all else it makes."""
+    of_makers: dict[Statement, list[tuple[Statement, Reading]]] = {}
     for statement in nest.statements:
         for producer, reading, _ in statement.inputs:
-            for value in producer.values:
-                found.setdefault(value, []).append((statement, reading))
+            of_makers.setdefault(producer, []).append((statement, reading))
+    found: dict[Value, list[list[tuple[Statement, Reading]]]] = {}
+    for maker, readers in of_makers.items():
+        for value in maker.values:
+            found.setdefault(value, []).append(readers)
     return found
 
 
 def _reads_where_it_writes(
-    writer: Statement, value: Value, readers: list[tuple[Statement, Reading]]
+    writer: Statement, value: Value, readers: list[list[tuple[Statement, Reading]]]
 ) -> bool:
     """Whether a statement alone reads a value at its time, and that at the index it writes."""
     if (
@@ -81,6 +85,7 @@ def _reads_where_it_writes(
         return False
     return all(
         statement is writer and reading == writer.axis_dims
-        for statement, reading in readers
+        for some in readers
+        for statement, reading in some
         if statement.position == writer.position
     )

@@ -18,6 +18,8 @@ IsStep = Callable[[Node], bool]
 Place: TypeAlias = tuple[Value, tuple[Node, ...]]
 # Whether a formula computes what is at a place, or reads it.
 IsComputed = Callable[[Place], bool]
+# Of the nodes that spread alike, one: what they make of one value is at one place.
+Alike: TypeAlias = Mapping[Node, Node]
 
 _MOST_STEPS = 400
 # Where formulas are chained, longer ones start from results of others, and so many steps are most:
@@ -93,12 +95,13 @@ def grouped(
     if not chosen:
         return []
     steps = {value for node in function.nodes if is_step(node) for value in node.results}
+    alike = _alike(function)
     is_computed = _computed(function, steps)
     behind_sums = summed(function)
     steps_to = lengths(function, steps)
     among = [value for value in chosen if value not in behind_sums]
     cones = {
-        value: _cone(value, is_computed, _MOST_STEPS)
+        value: _cone(value, is_computed, _MOST_STEPS, alike)
         for value in among
         if steps_to[value] <= _MOST_STEPS
     }
@@ -116,7 +119,7 @@ def grouped(
                 sums = _sums(function, steps, stages) if sums is None else sums
                 own = _unless_before(is_computed, stages, stages[values[0]], sums)
                 longest = most = _MOST_CHAINED
-                found = {value: _cone(value, own, longest) for value in values}
+                found = {value: _cone(value, own, longest, alike) for value in values}
             short = [x for x in values if x in found and len(found[x]) <= longest]
             for part, members in _packed(short, found, own, weigh, most):
                 yield _Part(part, members, own)
@@ -142,7 +145,7 @@ def grouped(
         late |= more
     groups = []
     for values, members, own in made:
-        group = _group(values, sorted(members, key=at), own)
+        group = _group(values, sorted(members, key=at), own, alike)
         stage = stages[values[0]]
         given = frozenset(x for x in group.leaves if stages.get(x, stage) < stage)
         groups.append(group._replace(given=given) if own is not is_computed else group)
@@ -204,6 +207,16 @@ def movable(function: Function, steps: Container[Value]) -> set[Value]:
     return found
 
 
+def _alike(function: Function) -> Alike:
+    """Return for each node that spreads the first one that spreads alike."""
+    first: dict[Hashable, Node] = {}
+    spreading = [node for node in function.nodes if node.op.name in _SPREADING]
+    return {
+        node: first.setdefault((node.op.name, *node.attributes.values()), node)
+        for node in spreading
+    }
+
+
 def _computed(function: Function, steps: Container[Value]) -> IsComputed:
     """Return what tells whether a formula computes a value, or reads it, where it is spread."""
     before = movable(function, steps)
@@ -259,13 +272,16 @@ def source(value: Value, moves: tuple[Node, ...] = ()) -> Place:
     return value, moves
 
 
-def _place(value: Value, moves: tuple[Node, ...], is_computed: IsComputed) -> Place:
+def _place(value: Value, moves: tuple[Node, ...], is_computed: IsComputed, alike: Alike) -> Place:
     """Return where an operand comes from: what is spread, if it is computed after that."""
-    spread = source(value, moves)
-    return spread if moves or is_computed(spread) else (value, moves)
+    found, spread = source(value, moves)
+    place = found, tuple([alike[node] for node in spread])
+    return place if moves or is_computed(place) else (value, moves)
 
 
-def _group(values: Sequence[Value], members: Sequence[Place], is_computed: IsComputed) -> Group:
+def _group(
+    values: Sequence[Value], members: Sequence[Place], is_computed: IsComputed, alike: Alike
+) -> Group:
     """Return the formulas of values that are made of members, which are in order."""
     steps = [place for place in members if is_computed(place)]
     leaves = [place for place in members if not is_computed(place)]
@@ -277,7 +293,7 @@ def _group(values: Sequence[Value], members: Sequence[Place], is_computed: IsCom
             number = scalar_constant(each)
             if number is not None:
                 return build.full((), number, each.type.dtype)
-            return made[_place(each, moves, is_computed)]
+            return made[_place(each, moves, is_computed, alike)]
 
         for value, moves in steps:
             operands = [operand(each, moves) for each in value.operands]
@@ -291,7 +307,7 @@ def _group(values: Sequence[Value], members: Sequence[Place], is_computed: IsCom
     )
 
 
-def _cone(value: Value, is_computed: IsComputed, most: int) -> set[Place]:
+def _cone(value: Value, is_computed: IsComputed, most: int, alike: Alike) -> set[Place]:
     """Return the steps that make a value and what they start from; constants are neither.
 
     Of more than are allowed there are some.
@@ -305,7 +321,7 @@ def _cone(value: Value, is_computed: IsComputed, most: int) -> set[Place]:
             continue
         top, moves = place
         for operand in top.node.operands:
-            below = _place(operand, moves, is_computed)
+            below = _place(operand, moves, is_computed, alike)
             if below not in seen and scalar_constant(below[0]) is None:
                 seen.add(below)
                 stack.append(below)
