@@ -8,6 +8,7 @@ from gradc_ir.core.op import TABLE
 from gradc_ir.graphs.picks import join_picks
 from gradc_ir.graphs.rearrange import apply as rearranged
 from gradc_ir.graphs.rearrange import scalar_constant
+from gradc_ir.graphs.updates import add_in_place
 from gradc_ir.graphs.windows import read_update
 from gradc_ir.matching.operand_order import ORDER_OPERANDS, in_order
 from gradc_ir.matching.rewrite import FunctionRule, rewrite
@@ -167,6 +168,7 @@ RULES = (
     FunctionRule("spread-constant", {"constant"}, spread_constant),
     FunctionRule("join-rearrangements", {*_HOISTED, "slice"}, join_rearrangements),
     FunctionRule("read-update", {"slice"}, read_update),
+    FunctionRule("add-in-place", {"scatter_set"}, add_in_place),
     FunctionRule("join-picks", {"gather", "slice"}, join_picks),
     FunctionRule("cast-nothing", {"cast"}, cast_nothing),
     FunctionRule("hoist-rearrangement", _ELEMENTWISE, hoist_rearrangement, direct=_HOISTED),
