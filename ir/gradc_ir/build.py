@@ -54,7 +54,7 @@ def constant(array: Any, dtype: DType | None = None) -> Value:
 
 def full(shape: Shape, value: Any, dtype: DType) -> Value:
     """Return a value of this shape filled with one number."""
-    return broadcast_to(apply("constant", value=Constant.of_number(value, dtype)), shape)
+    return broadcast(apply("constant", value=Constant.of_number(value, dtype)), shape, ())
 
 
 def full_like(x: Value, value: Any) -> Value:

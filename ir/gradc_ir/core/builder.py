@@ -80,14 +80,15 @@ class Builder:
         """
         if self.arrange is not None and op.commutative and len(operands) == 2:
             operands = self.arrange(*operands)
-        key = (op.name, operands, tuple(attributes.values()))
+        key = (op.name, operands, tuple(attributes.values()) if attributes else ())
         node = self._nodes.get(key)
         if node is None:
             if like is None:
                 types = op.infer(*[operand.type for operand in operands], **attributes)
             else:
                 types = tuple([result.type for result in like.results])
-            node = self._nodes[key] = Node(op, operands, attributes, types, self.next_serial)
+            serial = self._first_serial + len(self._nodes)
+            node = self._nodes[key] = Node(op, operands, attributes, types, serial)
         if self.here:
             self.last = node
             self.note(node, self.here)

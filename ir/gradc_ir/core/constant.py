@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import Any
 
@@ -27,8 +28,8 @@ class Constant:
     def of_number(value: Any, dtype: DType) -> Constant:
         """Return a number as a constant of a dtype."""
         # derivatives are made with a few numbers again and again; zeros of two signs are equal
-        if type(value) in (int, float) and value:
-            return _of_number(value, dtype)
+        if type(value) in (int, float, bool):
+            return _of_number(value, dtype, 0.0 if value else math.copysign(1.0, value))
         return Constant(np.asarray(value, dtype=dtype.numpy))
 
     def __eq__(self, other: object) -> bool:
@@ -42,5 +43,5 @@ class Constant:
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _of_number(value: float, dtype: DType) -> Constant:
+def _of_number(value: float, dtype: DType, sign_of_zero: float) -> Constant:
     return Constant(np.asarray(value, dtype=dtype.numpy))

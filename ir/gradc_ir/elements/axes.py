@@ -59,11 +59,14 @@ class AxisClasses:
             if node.operands:
                 self._relate(node)
         self._told = {self._find(number) for number in self._apart}
+        self._of = {
+            value: [self._find(first + axis) for axis in range(value.type.rank)]
+            for value, first in self._first.items()
+        }
 
     def of(self, value: Value) -> list[int]:
         """Return the class of each axis of a value."""
-        first = self._first[value]
-        return [self._find(first + axis) for axis in range(value.type.rank)]
+        return self._of[value]
 
     def is_told_apart(self, number: int) -> bool:
         """Whether single places of a class's axes matter."""

@@ -54,6 +54,8 @@ class Regions(NamedTuple):
     groups: by each node the number of its group.
     nodes: all nodes of groups.
     kept: the values that loops in lanes would hand on through memory.
+    flags: for each axis of all values whether it stays.
+    counts: how many cells values have, as far as this was asked.
     """
 
     classes: AxisClasses
@@ -61,12 +63,20 @@ class Regions(NamedTuple):
     groups: Mapping[Node, int]
     nodes: frozenset[Node]
     kept: frozenset[Value]
+    flags: Mapping[Value, tuple[bool, ...]]
+    counts: dict[Value, int]
 
     @classmethod
     def of(cls, function: Function) -> Regions:
         """Return all that could be taken apart in a function, see :class:`TakeApart`."""
         classes = AxisClasses(function)
-        regions = cls(classes, frozenset(_apart(function, classes)), {}, frozenset(), frozenset())
+        apart = frozenset(_apart(function, classes))
+        flags = {
+            value: tuple([number not in apart for number in classes.of(value)])
+            for node in function.nodes
+            for value in node.results
+        }
+        regions = cls(classes, apart, {}, frozenset(), frozenset(), flags, {})
         if not regions.apart:
             return regions
         nodes = [node for node in function.nodes if regions.may_take(node)]
@@ -88,15 +98,19 @@ class Regions(NamedTuple):
 
     def stays(self, value: Value) -> tuple[bool, ...]:
         """Return for each axis of a value whether it stays."""
-        return tuple([number not in self.apart for number in self.classes.of(value)])
+        return self.flags[value]
 
     def cells(self, value: Value) -> int:
         """Return how many cells a value has."""
-        return math.prod(
-            size  # type: ignore[misc]
-            for size, stays in zip(value.type.shape, self.stays(value))
-            if not stays
-        )
+        found = self.counts.get(value)
+        if found is None:
+            found = 1
+            for size, stays in zip(value.type.shape, self.flags[value]):
+                if not stays:
+                    assert isinstance(size, int)
+                    found *= size
+            self.counts[value] = found
+        return found
 
     def may_take(self, node: Node) -> bool:
         """Whether there is a rule for a node, and what it makes is small."""

@@ -6,13 +6,14 @@ import functools
 import operator
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from gradc_ir import build
 from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.op import TABLE, Attributes, Op
+from gradc_ir.core.sizes import Shape
 from gradc_ir.graphs.rearrange import scalar_constant
 from gradc_ir.interpreter import as_compiled
 
@@ -28,12 +29,10 @@ def of(op: Op, operands: Sequence[Value], attributes: Attributes) -> Value:
 
     Numbers among arrays are the same for all elements.
     """
-    shape = next((operand.type.shape for operand in operands if operand.type.shape), ())
-    if shape:
-        operands = [
-            operand if operand.type.shape else build.broadcast(operand, shape, ())
-            for operand in operands
-        ]
+    for operand in operands:
+        if operand.type.shape:
+            operands = _of_one_shape(operands, operand.type.shape)
+            break
     rule = _FOLDED_BY_RULE.get(op.name)
     if rule is not None:
         known = [scalar_constant(operand) for operand in operands]
@@ -44,25 +43,42 @@ def of(op: Op, operands: Sequence[Value], attributes: Attributes) -> Value:
         return build.active().apply(op, tuple(operands), attributes).results[0]
     else:
         known = [scalar_constant(operand) for operand in operands]
-    meaning = as_compiled.meaning(op)
-    if None not in known and meaning is not None and not op.is_fence:
-        with suppress(as_compiled.NotKnown):
-            return _folded(op, operands, known, attributes, meaning)
+    if None not in known and not op.is_fence:
+        # derivatives are made of a few numbers, whose products are asked for again and again
+        builder = build.active()
+        answers = builder.answers.setdefault(_folded, {})
+        key = (op.name, *operands, *attributes.values())
+        if key not in answers:
+            answers[key] = _folded(op, operands, known, attributes)
+        folded: Value | None = answers[key]
+        if folded is not None:
+            builder.note(folded.node, builder.here)
+            return folded
     return build.active().apply(op, tuple(operands), attributes).results[0]
 
 
+def _of_one_shape(operands: Sequence[Value], shape: Shape) -> list[Value]:
+    return [
+        operand if operand.type.shape else build.broadcast(operand, shape, ())
+        for operand in operands
+    ]
+
+
 def _folded(
-    op: Op,
-    operands: Sequence[Value],
-    known: Sequence[Number | None],
-    attributes: Attributes,
-    meaning: Callable[..., Any],
-) -> Value:
+    op: Op, operands: Sequence[Value], known: Sequence[Number | None], attributes: Attributes
+) -> Value | None:
+    """Return what an op makes of known numbers, None where that is not known here."""
+    meaning = as_compiled.meaning(op)
+    if meaning is None:
+        return None
     arrays = [
         np.asarray(number, operand.type.dtype.numpy) for number, operand in zip(known, operands)
     ]
     (type_,) = op.infer(*[operand.type for operand in operands], **attributes)
-    return build.full(type_.shape, np.asarray(meaning(*arrays, **attributes)).item(), type_.dtype)
+    with suppress(as_compiled.NotKnown):
+        made = np.asarray(meaning(*arrays, **attributes)).item()
+        return build.full(type_.shape, made, type_.dtype)
+    return None
 
 
 def _rule(rule: Callable[..., Value | None]) -> Callable[..., Value | None]:

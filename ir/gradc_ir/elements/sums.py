@@ -14,7 +14,7 @@ from gradc_ir.core.graph import Node, Value
 from gradc_ir.core.sizes import Size
 from gradc_ir.core.types import DType
 from gradc_ir.elements import numbers
-from gradc_ir.elements.cells import Cells, Objects, arranged, objects, places
+from gradc_ir.elements.cells import Cells, Objects, Truths, arranged, objects, places
 from gradc_ir.elements.numbers import build_of
 from gradc_ir.elements.rarely import rarely
 from gradc_ir.elements.rule import Wanted, rule
@@ -244,8 +244,12 @@ def _contract(node: Node, wanted: Wanted, x: Cells, y: Cells) -> Cells | None:
         return None
     lengths = [product.lengths[letter] for letter in result]
     made, zero = [], []
+    counts = product.counts()
     for place in np.ndindex(*lengths):
-        cell, is_zero = product.total(dict(zip(result, place)))
+        if counts is None or counts[place]:
+            cell, is_zero = product.total(dict(zip(result, place)))
+        else:
+            cell, is_zero = build.full((), 0, x.dtype), True
         made.append(cell)
         zero.append(is_zero)
     return Cells(
@@ -284,6 +288,17 @@ class _Product:
         condition = self.of.condition
         return condition is None or not (self.stays[condition.small] or self.stays[condition.large])
 
+    def counts(self) -> Truths | None:
+        """Return which sums have a product that counts; None where each is to be looked at.
+
+        Most are zeros in derivatives.
+        """
+        of = self.of
+        if not of.summed or of.condition is not None or any(map(self.stays.get, of.summed)):
+            return None
+        spec = f"{of.left},{of.right}->{of.result}"
+        return np.asarray(np.einsum(spec, ~self.x.zero, ~self.y.zero), bool)
+
     def total(self, at: dict[str, int], depth: int = 0) -> tuple[Value, bool]:
         """Return the sum over the letters from a depth on, and whether it is surely zero."""
         summed = self.of.summed
@@ -309,18 +324,34 @@ class _Product:
         size = self.sizes[letter]
         return build.reduce_sum(build.broadcast(cell, (size,), ()), (0,))
 
+    def _place(self, letters: str, at: dict[str, int]) -> tuple[int, ...]:
+        return tuple([0 if self.stays[letter] else at[letter] for letter in letters])
+
+    def _is_counted(self, at: dict[str, int]) -> bool:
+        """Whether the condition has a product at a place count."""
+        condition = self.of.condition
+        if condition is None:
+            return True
+        small, large = at[condition.small], at[condition.large]
+        return small < large or (condition.may_be_equal and small == large)
+
     def _factors(self, at: dict[str, int]) -> tuple[Value, Value, bool]:
         """Return both factors at a place, and whether one is surely zero or does not count."""
-        condition = self.of.condition
-        x_at, y_at = (
-            tuple(0 if self.stays[letter] else at[letter] for letter in letters)
-            for letters in (self.of.left, self.of.right)
-        )
-        zero = bool(self.x.zero[x_at] or self.y.zero[y_at])
-        if condition is not None and not zero:
-            small, large = at[condition.small], at[condition.large]
-            zero = not (small < large or (condition.may_be_equal and small == large))
+        x_at, y_at = self._place(self.of.left, at), self._place(self.of.right, at)
+        zero = bool(self.x.zero[x_at] or self.y.zero[y_at]) or not self._is_counted(at)
         return self.x.values[x_at], self.y.values[y_at], zero
+
+    def _row(
+        self, cells: Cells, letters: str, at: dict[str, int], letter: str
+    ) -> tuple[list[Value], list[bool]]:
+        """Return the factors of an operand along a letter, and which of them are surely zero."""
+        if letter not in letters:
+            place, length = self._place(letters, at), self.lengths[letter]
+            return [cells.values[place]] * length, [bool(cells.zero[place])] * length
+        axis = letters.index(letter)
+        before, behind = letters[:axis], letters[axis + 1 :]
+        row: Any = (*self._place(before, at), slice(None), *self._place(behind, at))
+        return cells.values[row].tolist(), cells.zero[row].tolist()
 
     def _spread(self, cell: Value, letters: str, rest: str) -> Value:
         """Return a cell with the axes of some letters, in their order."""
@@ -348,15 +379,17 @@ class _Product:
         letter = self.of.summed[-1]
         if self.stays[letter]:
             return self._joined_inside(at, letter)
-        terms: list[tuple[Value, Value]] = []
-        length = self.lengths[letter]
-        for i in range(length):
-            x, y, zero = self._factors({**at, letter: i})
-            if not zero:
-                terms.append((x, y))
+        xs, x_zero = self._row(self.x, self.of.left, at, letter)
+        ys, y_zero = self._row(self.y, self.of.right, at, letter)
+        condition = self.of.condition
+        terms = [
+            (x, y)
+            for i, (x, y, zero, other) in enumerate(zip(xs, ys, x_zero, y_zero))
+            if not (zero or other) and (condition is None or self._is_counted({**at, letter: i}))
+        ]
         if not terms:
             return build.full((), 0, self.x.dtype), True
-        left_out = len(terms) < length or self.of.condition is not None
+        left_out = len(terms) < len(xs) or condition is not None
         if any(factor.type.shape for term in terms for factor in term):
             terms = [
                 (

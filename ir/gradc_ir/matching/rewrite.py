@@ -256,7 +256,10 @@ class Rewriter:
     def _may_change(self, node: Node) -> bool:
         if node.normal_by & self.choice.bit:
             return False
-        return node.op.family == "control" or any(map(self.choice.rules, node.results))
+        if node.op.family == "control":
+            return True
+        rules, results = self.choice.rules, node.results
+        return bool(rules(results[0])) if len(results) == 1 else any(map(rules, results))
 
     def _attributes(self, node: Node) -> Any:
         if node.op.name == "call":
