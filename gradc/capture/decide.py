@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
-from gradc.tracing.core.state import Trace
+from gradc.tracing.core.state import Trace, running
 from gradc_ir.classes.quick import dataclass
 from gradc_ir.core.graph import Function, Node
 from gradc_ir.core.sizes import product
@@ -18,12 +18,16 @@ FEW_STEPS = 4
 FEW_NODES = 200
 # Of a short loop more is: the joints of an arm, whose matrices are numbers, and shared, then.
 SHORT, MORE_NODES = 8, 1000
+# Less in a step of a recorded loop, where a branch stays one: every array that it changes goes
+# through it, and all of the step is there once more for reverse mode.
+MORE_IN_A_STEP, NODES_OF_A_BRANCH = 300, 40
 # A node that becomes a loop of its own over elements, a sum, a product of matrices or the like,
 # counts as so many others: LLVM takes some 20 ms for one. Elementwise nodes share a loop.
 NODES_OF_A_LOOP = 20
 # Arrays of up to so many elements are numbers, and no loops.
 FEW_ELEMENTS = 64
 _LOOPS = frozenset({"reduce", "linalg", "factor", "order"})
+_BRANCHES = frozenset({"cond", "switch"})
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,18 @@ def is_worth_rolling(steps: int | None, nodes: int) -> bool:
     """Whether a loop is to be rolled whose steps have so many nodes each; None: nobody knows."""
     if steps is None:
         return nodes > FEW_NODES
-    return steps > FEW_STEPS and steps * nodes > (FEW_NODES if steps > SHORT else MORE_NODES)
+    most = FEW_NODES
+    if steps <= SHORT:
+        most = MORE_IN_A_STEP if _is_in_a_step(running()) else MORE_NODES
+    return steps > FEW_STEPS and steps * nodes > most
+
+
+def _is_in_a_step(trace: Trace) -> bool:
+    """Whether what is traced is a piece of a step of a recorded loop."""
+    around: Trace | None = trace
+    while around is not None and around.step is None:
+        around = around.outer
+    return around is not None
 
 
 class Size:
@@ -89,7 +104,10 @@ def nodes_in(trace: Trace) -> int:
     """Return how many nodes a trace has, those of bodies included, by what they cost to compile."""
     nodes = trace.builder._nodes
     if trace.nodes_weighed < len(nodes):
-        trace.weight += sum(map(_weight, islice(nodes.values(), trace.nodes_weighed, None)))
+        new = list(islice(nodes.values(), trace.nodes_weighed, None))
+        trace.weight += sum(map(_weight, new))
+        if _is_in_a_step(trace):
+            trace.weight += NODES_OF_A_BRANCH * sum(node.op.name in _BRANCHES for node in new)
         trace.nodes_weighed = len(nodes)
     return trace.weight
 
