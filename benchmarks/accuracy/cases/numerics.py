@@ -226,3 +226,15 @@ def reciprocal_of_an_exponential(x):
 def scaled_down_and_back(x, a):
     """The exponential over- and underflows on the way."""
     return a / np.exp(x) * np.exp(x)
+
+
+@case(a=positive(0.1, 10), b=positive(0.1, 10), close=(("a", "b"),))
+def arithmetic_less_geometric_mean(a, b):
+    """Cancels for equal numbers, where it is a square."""
+    return (a + b) / 2 - np.sqrt(a * b)
+
+
+@case(x=real(-10, 10), k=real(-3, 3))
+def tangent_over_a_factor(x, k):
+    """Nothing over nothing for small factors, by which the derivative cancels."""
+    return np.tanh(k * x) / k

@@ -318,3 +318,22 @@ def surprisal(p):
 def log_of_a_deviation(v):
     """The root rounds near one."""
     return np.log(np.sqrt(v))
+
+
+@case(x=real(-3, 10), k=within(-1, 1, 0.0), given=lambda x, k: 1 + k * x > 0)
+def extreme_value_distribution(x, k):
+    """A power that is an exponential for small shapes."""
+    return np.exp(-((1 + k * x) ** (-1 / k)))
+
+
+@case(y=real(-3, 3), power=within(1e-8, 2, usual=(0.1, 2)), given=lambda y, power: power * y > -1)
+def inverse_box_cox(y, power):
+    """A power that is an exponential for small exponents."""
+    return (power * y + 1) ** (1 / power)
+
+
+@case(x=real(-10, 10), s=positive(0.1, 10))
+def log_mass_of_a_discretised_logistic(x, s):
+    """Two close functions of arguments over one scale cancel in the tails."""
+    upper, lower = (x + 0.5) / s, (x - 0.5) / s
+    return np.log(1 / (1 + np.exp(-upper)) - 1 / (1 + np.exp(-lower)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from gradc.rules.algebra.cancellation import polynomial_difference
+from gradc.rules.algebra.cancellation import polynomial_difference, shared_difference
 from gradc.rules.algebra.difference_formulas import FORMULAS, MINUS_ONE, Side, minus_one
 from gradc.rules.algebra.factors import Product, multiplied_out, product, set_apart, whole
 from gradc.rules.algebra.parts import parts
@@ -184,6 +184,8 @@ def _of_sides(left: Value, right: Value, names: Sequence[str]) -> Product | None
 
 def _apart(name: str, a: Side, b: Side) -> Product | None:
     delta = polynomial_difference(a.polynomial, b.polynomial)
+    if delta is None and a.operands and b.operands:
+        delta = shared_difference(a.operands[0], b.operands[0])
     return None if delta is None else FORMULAS[name](a, b, delta)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import permutations
 
-from gradc.rules.algebra.cancellation import exact_difference, polynomial_difference
+from gradc.rules.algebra.cancellation import exact_difference, shared_difference
 from gradc.rules.algebra.factors import Product, whole
 from gradc.rules.algebra.forms import negated
 from gradc.rules.algebra.parts import exact_number, parts
@@ -281,7 +281,7 @@ def _apart(x: Value, y: Value, less: Value, size: Value) -> Value:
 def _sigmoids(f: Value, g: Value, x: Value, y: Value) -> Value:
     """Return the larger one times the smaller one's complement times 1 - exp(-abs(x - y))."""
     both = build.select(build.lt(x, y), g, f) * build.sigmoid(-build.minimum(x, y))
-    shared = polynomial_difference(polynomial(x), polynomial(y))
+    shared = shared_difference(x, y)
     return _apart(x, y, x - y if shared is None else shared.value(x), both)
 
 
@@ -339,7 +339,7 @@ def difference_of_close_functions(value: Value) -> Product | None:
     else:
         x, y = of_f[0], of_g[0]
     is_fit = _is_monomial if name in ("exp", "exp_product") else _is_given
-    shares = name == "sigmoid" and polynomial_difference(polynomial(x), polynomial(y)) is not None
+    shares = name == "sigmoid" and shared_difference(x, y) is not None
     if x is y or not (shares or (is_fit(x) and is_fit(y))):
         return None
     return whole(_APART[name](f, g, x, y)) * scale

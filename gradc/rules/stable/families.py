@@ -63,6 +63,10 @@ FAMILIES: list[Family] = [
     ),
     _family("exponentials.expm1_quotients", "div mul: expm1"),
     _family(
+        "arithmetic.shared_arguments",
+        "div mul: arcsin arcsinh arctan arctanh expm1 log1p sin sinh tan tanh",
+    ),
+    _family(
         "exponentials.quotient_of_exponentials",
         "div: / add expm1 sub; mul: cosh exp expm1 sinh; log: div mul neg select",
     ),

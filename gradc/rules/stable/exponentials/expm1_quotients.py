@@ -8,8 +8,8 @@ from gradc.rules.algebra.factors import Product, common_factors, product, whole
 from gradc.rules.algebra.parts import made_by, parts
 from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.engine import INF, procedure, stable
+from gradc.rules.stable.arithmetic.shared_arguments import FUNCTIONS
 from gradc_ir import build
-from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
 from gradc_ir.interpreter.composed import horner, tiny
@@ -18,82 +18,9 @@ from gradc_ir.interpreter.composed import horner, tiny
 _START = 2.0**-10
 
 
-@procedure(
-    "expm1-over-argument",
-    "div(expm1(mul(?y, ?x)), ?x) => mul(div(expm1(mul(?y, ?x)), mul(?y, ?x)), ?y)",
-    stable,
-    "the derivative cancels near zero; that of the quotient, taken where the argument is small, is "
-    "a function of one variable, which has a series",
-    on="div mul: expm1",
-    # near zero both sides cancel until the series is there
-    domain={"x": (1.0, 100.0), "y": (1e-3, 1.0)},
-    loss=10.0,
-)
-def expm1_over_argument(value: Value) -> Value | None:
-    """Take a quotient through the argument of expm1, which has the divisor."""
-    entire = product(value)
-    made = _through_factors(entire, value)
-    if made is None and entire.coefficient:
-        made = _through_factors(entire.reciprocal, value, inverse=True)
-    return made
-
-
-def _through_factors(entire: Product, value: Value, inverse: bool = False) -> Value | None:
-    """Return a product, or its inverse, that is taken through the argument of one factor."""
-    for factor in dict.fromkeys(entire.above):
-        rest = entire.without(whole(factor))
-        found = _through_argument(factor, rest)
-        if found is None:
-            continue
-        outside = rest.without(found.line)
-        near = build.fence(found.near) if inverse else found.near
-        cases = [whole(near) * outside, whole(found.far) * found.line * outside]
-        built = [(case.reciprocal if inverse else case).value(value) for case in cases]
-        return build.select(found.is_small, *built)
-    return None
-
-
-def _expm1_over(size: Value) -> Value:
-    """Return expm1(size) / size; where the argument has underflowed, its series."""
-    return build.select(build.eq(size, 0.0), _start(size), build.expm1(size) / size)
-
-
 def _start(size: Value) -> Value:
     """Return expm1(size) / size of a small argument, right to its second derivative."""
-    return horner(size, [1 / inverse for inverse in (1, 2, 6, 24, 120, 720, 5040)])
-
-
-class _Quotient(NamedTuple):
-    """``expm1(y * x) / x``: where the argument is small, and elsewhere what is over x."""
-
-    is_small: Value
-    near: Value
-    far: Value
-    line: Product
-
-
-def _through_argument(factor: Value, rest: Product) -> _Quotient | None:
-    """Return ``expm1(y * x) / x`` when the first factor is the upper side and 1 / x in the rest."""
-    name, operands = parts(factor)
-    if name != "expm1":
-        return None
-    exponent = product(operands[0])
-    for share in dict.fromkeys(exponent.above):
-        line = whole(share).reciprocal
-        others = exponent.without(whole(share))
-        if not (others.above or others.below):
-            continue  # a function of one variable, which has a series
-        if share not in rest.below:
-            continue
-        # the quotient has a variable of its own, so that its derivative is told from the rest
-        far = build.fence(operands[0])
-        size = build.fence(far)
-        is_small = build.lt(build.abs(operands[0]), 1.0)
-        near = (whole(_expm1_over(size)) * others).value(factor)
-        # flat there, however large what the exponent is made of
-        flat = build.eq(far, -INF)
-        return _Quotient(is_small, near, build.select(flat, -1.0, build.expm1(far)), line)
-    return None
+    return horner(size, list(FUNCTIONS["expm1"].start))
 
 
 @procedure(
@@ -207,4 +134,4 @@ def _over_coth_sum(x: Value, y: Value, t: Value) -> Value:
     return build.select(are_little, p * q / (p + q) * (1 / scale), beside)
 
 
-RULES = [expm1_of_sum_over_both, expm1_over_argument, expm1_over_expm1]
+RULES = [expm1_of_sum_over_both, expm1_over_expm1]

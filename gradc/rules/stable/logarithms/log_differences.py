@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from gradc.rules.algebra.cancellation import polynomial_difference
+from gradc.rules.algebra.cancellation import shared_difference
 from gradc.rules.algebra.parts import operand_of, operands_of
-from gradc.rules.algebra.polynomial import polynomial
 from gradc.rules.engine import POSITIVE, procedure, stable
 from gradc_ir import build
 from gradc_ir.core.graph import Value
@@ -31,7 +30,7 @@ def log_of_difference_of_sigmoids(value: Value) -> Value | None:
     x, y = (operand_of(side, "sigmoid") for side in sides)
     if x is None or y is None:
         return None
-    shared = polynomial_difference(polynomial(x), polynomial(y))
+    shared = shared_difference(x, y)
     if shared is None:
         return None
     width = shared.value(x)

@@ -46,9 +46,7 @@ def power_of_one_plus(value: Value) -> Value | None:
     beside = _beside_one(base)
     if beside is None:
         return None
-    size = build.abs(beside)
-    # 1 to any power is 1
-    near = build.logical_and(build.lt(0.0, size), build.lt(size, _NEAR))
+    near = build.lt(build.abs(beside), _NEAR)
     if not knowledge.is_finite(exponent):
         # where 1 + x is 1, any power is
         near = build.logical_and(near, build.lt(build.abs(exponent), INF))

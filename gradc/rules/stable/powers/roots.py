@@ -17,6 +17,7 @@ from gradc.rules.algebra.signs import plus_zero
 from gradc.rules.algebra.split_differences import may_share_square, terms
 from gradc.rules.engine import INF, POSITIVE, procedure, stable
 from gradc_ir import build
+from gradc_ir.classes.named import NamedTuple
 from gradc_ir.core.graph import Value
 from gradc_ir.core.types import DType
 from gradc_ir.ranges import knowledge
@@ -39,14 +40,16 @@ def _radicand(value: Value) -> Polynomial | None:
     stable,
     "the difference cancels where x is positive and y is small beside its square",
     on="add sub: sqrt hypot",
-    domain={"x": (0.0, 1e100), "y": (1e-100, INF)},
+    domain={"x": (0.0, 1e100), "y": (1e-100, INF), "z": (0.0, 1e100)},
     loss=2.0,
     examples=[
         "sub(sqrt(add(mul(?x, ?x), ?y)), ?x) => div(?y, add(sqrt(add(mul(?x, ?x), ?y)), ?x))",
         "sub(hypot(?x, ?y), ?x) => mul(div(?y, add(hypot(?x, ?y), ?x)), ?y)",
+        "sub(sqrt(mul(?x, ?z)), mul(add(?x, ?z), 0.5)) => mul(mul(div(sub(?x, ?z), "
+        "add(sqrt(mul(?x, ?z)), mul(add(?x, ?z), 0.5))), sub(?x, ?z)), -0.25)",
     ],
 )
-def root_beside_its_square(value: Value) -> Product | None:
+def root_beside_its_square(value: Value) -> Value | Product | None:
     """Turn the sum of a root and a number into a quotient where the number is negative."""
     first, second = terms(value)
     shared, *rests = set_apart(first, second)
@@ -59,11 +62,22 @@ def root_beside_its_square(value: Value) -> Product | None:
             continue
         made = _conjugate(mine.above[0], square, its.times(1 / size), value)
         if made is not None:
-            return shared.times(size) * whole(made)
+            entire = shared.times(size) * whole(made.value)
+            # minus a square that is 0 is -0, and no difference is
+            turns = made.is_square and size * made.sign < 0 and shared == whole()
+            return plus_zero(entire.value(value)) if turns else entire
     return None
 
 
-def _conjugate(root: Value, square: Polynomial, beside: Product, like: Value) -> Value | None:
+class _Conjugate(NamedTuple):
+    """``root + beside``, and of what is above its line the sign, and whether it is a square."""
+
+    value: Value
+    sign: int
+    is_square: bool
+
+
+def _conjugate(root: Value, square: Polynomial, beside: Product, like: Value) -> _Conjugate | None:
     """Return root + beside."""
     size = beside.coefficient
     if float(size) != size:
@@ -79,13 +93,16 @@ def _conjugate(root: Value, square: Polynomial, beside: Product, like: Value) ->
     root = build.fence(_in_range(root))
     farther = root - number
     turned = over(delta, farther).value(like)
+    above = delta.above
+    is_square = len(above) == 2 and above[0] is above[1]
+    sign = -1 if delta.coefficient < 0 else 1
     if knowledge.is_negative(number):
-        return turned
+        return _Conjugate(turned, sign, is_square)
     cancels = build.lt(number, 0.0)
     if delta.above:
         # over infinity there is nothing to be known, and of the sum there is
         cancels = build.logical_and(cancels, build.lt(farther, INF))
-    return build.select(cancels, turned, root + number)
+    return _Conjugate(build.select(cancels, turned, root + number), sign, is_square)
 
 
 def _in_range(root: Value) -> Value:
