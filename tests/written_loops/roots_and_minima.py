@@ -244,7 +244,7 @@ PROGRAMS = [
     Program(annealing, (0.7, 0.6 * _random.normal(size=25), _random.uniform(size=25)), (0,)),
     Program(
         levenberg_marquardt,
-        (_xs, 2.3 * np.exp(-1.4 * _xs) + 0.05 * _random.normal(size=12), np.array([1.0, 1.0])),
+        (_xs, 2.3 * np.exp(-1.4 * _xs) + 0.05 * _random.normal(size=12), np.array([1.0, 1.0]), 6),
         (1,),
     ),
 ]
