@@ -30,6 +30,9 @@ _FEWEST = 3
 # With more sums in one loop their partials do not stay in registers: whole groups are joined.
 _MOST_PARTIALS = 12
 VECTOR = 8
+# Of more statements two vectors at once, under a mask, are on the stack rather than in registers:
+# a row that both would hold takes one of them after the other.
+_MOST_AT_ONCE = 60
 # Functions that are mostly made of the same where their operands are.
 _MADE_OF = {
     **dict.fromkeys(("sigmoid", "sigmoid_derivative"), "sigmoid"),
@@ -87,6 +90,8 @@ def block_of(loop: Loop) -> int:
     if isinstance(loop.size, int):
         if loop.size <= _FEWEST and not is_outer and not functions:
             return 1
+        if least < loop.size <= 2 * VECTOR and not is_outer and _is_long(loop):
+            return least
         if loop.size <= (OUTER if is_outer else 2 * VECTOR):
             # one vector, under a mask, in place of whole ones and a rest
             return next(block for block in (least, 2 * VECTOR, OUTER) if loop.size <= block)
@@ -95,6 +100,11 @@ def block_of(loop: Loop) -> int:
         return OUTER  # several sums side by side, none of which waits for itself
     wide = any(statement.value.type.dtype is DType.F32 for statement in grouped)
     return 2 * VECTOR if wide else least
+
+
+def _is_long(loop: Loop) -> bool:
+    """Whether a loop has many statements, and no sum over its lanes, which takes all at once."""
+    return not loop.reductions and sum(1 for _ in statements_of(loop.body)) > _MOST_AT_ONCE
 
 
 def narrowest(loop: Loop) -> int:
