@@ -77,12 +77,16 @@ class _Pieces:
         return next((box for box in self.boxes if box.holds(*window)), None)
 
 
+def carries_pieces(node: Node) -> bool:
+    """Whether a scan has carries that steps join of pieces and read by these."""
+    loop = Scan.of(node, node.operands)
+    return bool(_divided(loop.body, len(loop.consts), len(loop.init))[1])
+
+
 def carries_in_pieces(node: Node, operands: Sequence[Value]) -> Sequence[Value]:
-    """Return the results of a scan on other operands, with such carries divided."""
+    """Return the results of such a scan on other operands, with these carries divided."""
     loop = Scan.of(node, operands)
     body, pieces = _divided(loop.body, len(loop.consts), len(loop.init))
-    if not pieces:
-        return build.active().apply(node.op, tuple(operands), node.attributes).results
     init = []
     for i, value in enumerate(loop.init):
         init += [box.of(value) for box in pieces[i].boxes] if i in pieces else [value]
@@ -130,7 +134,8 @@ def _cuts(value: Value, axis: int) -> list[Size]:
     """Return the lengths of pieces along an axis that a value is made of, none for a single one."""
     if not (value.op.is_elementwise or value.op.name in ("concatenate", "stack", "reshape")):
         return []
-    for lengths, start in joined(value, axis, 0, lambda _: True):
+    for found, start in joined(value, axis, 0, lambda _: True):
+        lengths = [length for length in found if length != 0]
         if start == 0 and sum(lengths) == value.type.shape[axis] and len(lengths) > 1:
             return lengths
     return []

@@ -9,7 +9,7 @@ from gradc_ir.core.builder import rebuilt
 from gradc_ir.core.graph import Function, Node, Value
 from gradc_ir.core.sizes import Size, at_least
 from gradc_ir.core.walk import changed_bodies, users
-from gradc_ir.pieces.carries import carries_in_pieces
+from gradc_ir.pieces.carries import carries_in_pieces, carries_pieces
 from gradc_ir.pieces.parts import is_in_a_piece, part
 from gradc_ir.pipeline import PlainPass
 
@@ -37,9 +37,8 @@ class InPieces(PlainPass):
                 ),
             )
         function = _read_by_pieces(function)
-        if any(node.op.name == "scan" for node in function.nodes):
-            function = rebuilt(function, lambda node: node.op.name == "scan", carries_in_pieces)
-        return function
+        loops = {node for node in function.nodes if node.op.name == "scan" and carries_pieces(node)}
+        return rebuilt(function, loops.__contains__, carries_in_pieces) if loops else function
 
 
 def _read_by_pieces(function: Function) -> Function:
