@@ -284,3 +284,15 @@ def test_functions_whose_results_are_spread(function: Function) -> None:
             wanted = np.exp(np.abs(x[:, None]) - np.abs(y)) * np.sign(x)[:, None]
             wanted *= (1 - np.exp(-2 * np.abs(x[:, None]))) / (1 + np.exp(-2 * np.abs(y)))
     np.testing.assert_allclose(gradc.compile(function)(x, y), wanted, rtol=1e-12)
+
+
+def test_a_condition_about_numbers_of_another_dtype_is_read() -> None:
+    """The factor has left the range before it is spread, and which is chosen is said in f32."""
+
+    def chosen(x: Any, y: Any) -> Any:
+        return np.where(y != 0, np.exp(x)[:, None] / (1 + np.exp(x))[:, None], 0.0)
+
+    x, y = np.array([800.0, 1.0]), np.eye(2, dtype=np.float32)
+    np.testing.assert_allclose(gradc.compile(chosen)(x, y), np.diag([1.0, 1 / (1 + np.exp(-1))]))
+    f = gradc.compile(lambda x, n: x * x * n)
+    assert f.jacobian(np.ones(2, np.float32), np.arange(2)).dtype == np.float32

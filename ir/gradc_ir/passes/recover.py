@@ -235,6 +235,23 @@ def _is_step(node: Node) -> bool:
         if found is not None or not dtype.is_float:
             return False
         found = dtype
+    return node.op.name != "select" or _is_about(node.operands[0], found)
+
+
+def _is_about(condition: Value, dtype: DType | None) -> bool:
+    """Whether a formula of a dtype can have a condition: what it compares is of that, too."""
+    stack, seen = [condition], {condition}
+    while stack:
+        node = stack.pop().node
+        if node.op.name not in WORDS:
+            continue  # it is read
+        for operand in node.operands:
+            of = operand.type.dtype
+            if of.is_float and of is not dtype:
+                return False
+            if of is DType.BOOL and operand not in seen:
+                seen.add(operand)
+                stack.append(operand)
     return True
 
 
