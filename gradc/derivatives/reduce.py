@@ -6,8 +6,7 @@ from gradc.autodiff.cotangents.masks import Cotangent, Partials
 from gradc.autodiff.table import (
     Cotangents,
     Site,
-    Tangents,
-    forward_rule,
+    masked_forward_rule,
     partials,
     reverse_rule,
     transpose,
@@ -71,13 +70,15 @@ def _extremum(op: Op, beaten: str) -> None:
             return count
         return build.maximum(count, 1)
 
-    @forward_rule(op)
-    def forward(site: Site, tangents: Tangents) -> Tangents:
+    @masked_forward_rule(op)
+    def forward(site: Site, tangents: Cotangents) -> Cotangents:
         (tangent,) = tangents
         assert tangent is not None
         lost = losers(site)
-        won = Cotangent(tangent).under(lost, holds=False).summed(site.attributes["axes"])
-        return [won.value / winners(lost, site)]
+        won = tangent.under(lost, holds=False).summed(site.attributes["axes"])
+        # some element wins: what a mask says is whether it has a tangent
+        mask = None if tangent.mask is None else won.mask
+        return [Cotangent(won.value / winners(lost, site), mask)]
 
     @reverse_rule(op)
     def reverse(site: Site, cotangents: Cotangents) -> Cotangents:

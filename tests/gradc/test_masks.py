@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import gradc
 from gradc.derivatives import jvp, vjp
 from gradc_ir import build
 from gradc_ir.build import Builder
@@ -360,3 +361,15 @@ def test_overlapping_windows_add_up() -> None:
         x,
     )
     assert interpret(vjp(function, [0], "ones"), [x])[1].tolist() == [2, 5, 5, 3]
+
+
+@pytest.mark.parametrize("extremum", [np.max, np.min])
+def test_the_tangent_of_an_extremum_is_masked_as_its_elements_are(extremum: Any) -> None:
+    """A root at 0 has no finite slope, which a chosen 0 does not ask for in either mode."""
+
+    def root(x: Any) -> Any:
+        return np.sqrt(extremum(np.where(np.isinf(x), x, 0.0)))
+
+    x = np.array([-1.0, 2.0])
+    assert gradc.jvp(root, (x,), (np.ones(2),)) == (0.0, 0.0)
+    np.testing.assert_array_equal(gradc.grad(root)(x), [0.0, 0.0])
