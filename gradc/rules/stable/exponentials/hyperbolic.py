@@ -63,7 +63,7 @@ def _difference_of_mirrored(m: Match) -> Value:
     "tangent rounds otherwise than both",
     on="div mul: sinh",
     domain={"a": (-1e9, 1e9), "b": (-1e9, 1e9)},
-    loss=1.0,
+    loss=1.5,
     examples=[
         "div(sinh(?x), cosh(?x)) => tanh(?x)",
         "div(mul(?a, sinh(?x)), mul(cosh(?x), ?b)) => div(mul(?a, tanh(?x)), ?b)",
